@@ -119,7 +119,7 @@ fuzz_target!(|input: Input| {
         now += Duration::from_millis(pause.into());
         sent += datagram.len();
         server.handle_timeout(now);
-        server.handle_datagram(now, Envelope { remote, ecn: Ecn::NotEct }, &mut datagram);
+        server.handle_datagram(now, Envelope { remote, local: None, ecn: Ecn::NotEct }, &mut datagram);
         let mut out = Vec::new();
         while server.poll_datagram(now, &mut out).is_some() {}
         answered += out.len();

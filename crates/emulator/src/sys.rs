@@ -3,7 +3,7 @@
 use crate::error::EmulatorError;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setrlimit};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space, set_current_timer_slack};
 use std::fs::File;
 use std::io;
@@ -23,6 +23,12 @@ pub fn die_with_parent() -> Result<(), EmulatorError> {
 /// Wake up as exactly as the timer allows: the default slack is 50 µs.
 pub fn set_least_timer_slack() -> io::Result<()> {
     Ok(set_current_timer_slack(NonZeroU64::new(1))?)
+}
+
+/// As many files at a time as the system lets this process have: a soft limit of 1024 is for programs that use select(2).
+pub fn raise_file_limit() -> io::Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?)
 }
 
 /// A file that becomes readable when SIGTERM, SIGINT or SIGHUP arrives; they no longer end the process by themselves.

@@ -36,7 +36,13 @@ impl Head {
     pub fn of_request(input: &[u8]) -> Result<Option<Head>, Broken> {
         let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
         let mut request = httparse::Request::new(&mut fields);
-        let Some(length) = complete(request.parse(input), input)? else { return Ok(None) };
+        let parsed = request.parse(input);
+        if parsed == Err(httparse::Error::Version)
+            && let Some(known) = in_known_version(input)
+        {
+            return Head::of_request(&known);
+        }
+        let Some(length) = complete(parsed, input)? else { return Ok(None) };
         let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
         let minor = request.version.unwrap_or(1);
         Ok(Some(Head {
@@ -71,6 +77,17 @@ impl Head {
         let found = self.fields.iter().filter(move |(name, _)| name.eq_ignore_ascii_case(wanted));
         found.map(|(_, value)| value.trim())
     }
+}
+
+/// A request of a later HTTP/1.x, as one of HTTP/1.1, which is how it is to be read (RFC 9110 §2.5).
+fn in_known_version(input: &[u8]) -> Option<Vec<u8>> {
+    let is_break = |byte: &u8| b"\r\n".contains(byte);
+    let start = input.iter().position(|byte| !is_break(byte))?;
+    let end = input[start..].iter().position(is_break).map_or(input.len(), |length| start + length);
+    let (&minor, before) = input[start..end].split_last()?;
+    let mut known = input.to_vec();
+    known[end - 1] = b'1';
+    (before.ends_with(b" HTTP/1.") && (b'2'..=b'9').contains(&minor)).then_some(known)
 }
 
 fn complete(parsed: httparse::Result<usize>, input: &[u8]) -> Result<Option<usize>, Broken> {

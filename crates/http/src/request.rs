@@ -18,12 +18,15 @@ pub struct Asked {
 impl Asked {
     /// Error: the status of what must not be answered, for who reads it in another way reads another request.
     pub fn new(head: Head) -> Result<Asked, &'static str> {
-        if head.all("host").count() > 1 || (head.minor == 1 && head.field("host").is_none()) {
+        let is_named = head.field("host").map_or(head.minor == 0, is_host);
+        if !is_named || head.all("host").count() > 1 {
             return Err("400 Bad Request"); // RFC 9112 §3.2
         }
         let body = body_length(&head)?;
-        let connection = head.field("connection").unwrap_or_default().to_ascii_lowercase();
-        let has = |word| connection.split(',').any(|part| part.trim() == word);
+        let has = |word: &str| {
+            let mut options = head.all("connection").flat_map(|line| line.split(',')); // RFC 9110 §5.3
+            options.any(|option| option.trim().eq_ignore_ascii_case(word))
+        };
         // A body that nothing reads would pass for the next request.
         let is_unread = !matches!(&*head.method, "PUT" | "POST") && body.is_some_and(|size| size > 0);
         let is_last = has("close") || is_unread || (head.minor == 0 && !has("keep-alive"));
@@ -40,7 +43,17 @@ impl Asked {
     }
 }
 
-/// Length of the body. Chunked bodies are not supported here, and contradictory length fields are an error.
+/// A host, and a port or none (RFC 9112 §3.2, RFC 3986 §3.2.2); both may be empty.
+fn is_host(text: &str) -> bool {
+    let (host, port) = text.rsplit_once(':').filter(|(_, port)| !port.contains(']')).unwrap_or((text, ""));
+    let literal = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let is_right = |byte: u8| {
+        byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&byte) || literal.is_some() && byte == b':'
+    };
+    literal.unwrap_or(host).bytes().all(is_right) && port.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A chunked body is not read here, and one whose length two fields tell differently by nobody.
 fn body_length(head: &Head) -> Result<Option<u64>, &'static str> {
     let mut lengths = head.all("content-length").flat_map(|text| text.split(',')).map(str::trim);
     if head.field("transfer-encoding").is_some() {

@@ -305,7 +305,7 @@ impl World {
 
     fn deliver(&mut self, to_server: bool, from: SocketAddr, mut bytes: Vec<u8>) {
         if to_server {
-            self.server.handle_datagram(self.now, Envelope { remote: from, ecn: Ecn::NotEct }, &mut bytes);
+            self.server.handle_datagram(self.now, Envelope { remote: from, local: None, ecn: Ecn::NotEct }, &mut bytes);
             return;
         }
         let at = self.at();
@@ -679,7 +679,7 @@ fn a_client_that_breaks_rules_is_told() {
 fn versions_are_negotiated() {
     let site = Site::new("version");
     let mut server = site.server(Limits::default());
-    let envelope = Envelope { remote: "10.0.0.1:50000".parse().unwrap(), ecn: Ecn::NotEct };
+    let envelope = Envelope { remote: "10.0.0.1:50000".parse().unwrap(), local: None, ecn: Ecn::NotEct };
     let mut packet = vec![0xc0, 0x6b, 0x33, 0x43, 0xcf, 4, 1, 2, 3, 4, 2, 8, 9];
     let mut out = vec![];
     server.handle_datagram(Time::ZERO, envelope, &mut packet.clone());
@@ -705,7 +705,7 @@ fn a_flood_of_first_packets_is_bounded() {
         let mut datagram = buffer[..size].to_vec();
         datagram[6..8].copy_from_slice(&i.to_be_bytes());
         let remote = SocketAddr::new("10.9.9.9".parse().unwrap(), 1000 + i);
-        world.server.handle_datagram(Time::ZERO, Envelope { remote, ecn: Ecn::NotEct }, &mut datagram);
+        world.server.handle_datagram(Time::ZERO, Envelope { remote, local: None, ecn: Ecn::NotEct }, &mut datagram);
         assert!(world.server.clients() <= 10);
     }
     while world.server.poll_datagram(Time::ZERO, &mut vec![]).is_some() {}
@@ -727,7 +727,7 @@ fn a_flood_is_answered_by_retries_that_cost_no_place() {
         let mut datagram = first[..size].to_vec();
         datagram[6..8].copy_from_slice(&i.to_be_bytes());
         let remote = SocketAddr::new("10.9.9.9".parse().unwrap(), 1000 + i);
-        world.server.handle_datagram(Time::ZERO, Envelope { remote, ecn: Ecn::NotEct }, &mut datagram);
+        world.server.handle_datagram(Time::ZERO, Envelope { remote, local: None, ecn: Ecn::NotEct }, &mut datagram);
         assert!(world.server.clients() <= 5);
         while world.server.poll_datagram(Time::ZERO, &mut out).is_some() {
             retries += usize::from(out[0] & 0xf0 == 0xf0);
@@ -864,7 +864,7 @@ fn an_idle_client_makes_room() {
         let (mut other, mut first) = (Client::new(world.zero), vec![]);
         let at = world.at();
         let size = other.connection.poll_transmit(at, 1, &mut first).unwrap().size;
-        let envelope = Envelope { remote: "10.0.0.9:50000".parse().unwrap(), ecn: Ecn::NotEct };
+        let envelope = Envelope { remote: "10.0.0.9:50000".parse().unwrap(), local: None, ecn: Ecn::NotEct };
         world.server.handle_datagram(world.now, envelope, &mut first[..size]);
         let (mut is_answered, mut out) = (false, vec![]);
         while let Some(to) = world.server.poll_datagram(world.now, &mut out) {

@@ -170,7 +170,7 @@ impl World {
 
     fn deliver(&mut self, to_server: bool, path: usize, mut bytes: Vec<u8>) {
         if to_server {
-            let envelope = Envelope { remote: local(path), ecn: Ecn::NotEct };
+            let envelope = Envelope { remote: local(path), local: None, ecn: Ecn::NotEct };
             return self.server.handle_datagram(self.now, envelope, &mut bytes);
         }
         let (at, way) = (self.at(), FourTuple::new(SERVER.parse().unwrap(), Some(local(path).ip())));

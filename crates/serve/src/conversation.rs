@@ -363,9 +363,14 @@ impl Conversation {
     fn open(&mut self, now: Time) -> bool {
         let readable = self.transport.readable();
         let Some(secure) = &mut self.secure else { return false };
+        let was_handshaking = secure.is_handshaking();
         if secure.take(self.incoming.peek(readable)).is_err() {
             self.stage = Stage::Finishing; // its alert still leaves
             return false;
+        }
+        // What the client says until TLS is done has as long as a request's head.
+        if was_handshaking && readable > 0 {
+            self.asked = secure.is_handshaking().then(|| self.asked.unwrap_or(now));
         }
         self.discard(now);
         readable > 0
@@ -373,7 +378,7 @@ impl Conversation {
 
     fn read_request(&mut self, now: Time, store: &Store) -> bool {
         let has_opened = self.open(now);
-        if self.secure.as_ref().is_some_and(Secure::is_http2) {
+        if self.secure.as_ref().is_some_and(|secure| secure.is_http2() && !secure.is_handshaking()) {
             return self.read_frames(now, store) || has_opened;
         }
         let input = match &self.secure {
@@ -463,7 +468,7 @@ impl Conversation {
                 }
             }
         }
-        self.asked = if two.is_within_head() { self.asked.or(Some(now)) } else { None };
+        self.asked = two.begun();
         self.two = Some(two);
         has_read
     }

@@ -6,6 +6,7 @@
 //!    Content-Length; a chunked one is answered 411.
 //! 2. Except one of `application/cmcd`: that is reports of a player (CTA-5004-B, event mode), handed on and answered 204,
 //!    wherever it is sent.
+//! 3. Conditions (RFC 9110 §13) count for GET and HEAD: no upload changes anything.
 //!
 //! Tested here and, against curl, by `tests/testbed/test_wire.py`.
 
@@ -15,7 +16,7 @@ use playpath_http::{Asked, Broken, DELIVERY, Head, Range};
 use playpath_video::cmcd::{self, Cmcd};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// Most bytes of reports in one request.
 const MOST_REPORT_BYTES: usize = 64 * 1024;
@@ -116,7 +117,9 @@ impl Http {
             "GET" | "HEAD" => match store.find(asked.path()) {
                 Ok(found) => file(&asked, found, date),
                 Err(Missing::NotFound) => plain("404 Not Found", "", asked.is_last, date),
+                Err(Missing::Folder) => moved(&asked, date),
                 Err(Missing::Forbidden) => plain("403 Forbidden", "", asked.is_last, date),
+                Err(Missing::Unavailable) => plain("503 Service Unavailable", "", asked.is_last, date),
             },
             "PUT" | "POST" => return self.begin_upload(&asked, date),
             "OPTIONS" => plain("204 No Content", ALLOWED, asked.is_last, date),
@@ -135,7 +138,9 @@ impl Http {
         }
         let reports = is_reports.then(Vec::new);
         self.upload = Some(Upload { left: size, size, hash: Sha256::new(), is_last: asked.is_last, reports });
-        let expects = asked.head.field("expect").is_some_and(|text| text.eq_ignore_ascii_case("100-continue"));
+        // RFC 9110 §10.1.1: of a client that may not know it, it counts for nothing.
+        let expects = asked.head.minor > 0
+            && asked.head.field("expect").is_some_and(|text| text.eq_ignore_ascii_case("100-continue"));
         match size {
             0 => self.finish_upload(date),
             _ => expects.then(|| Answer { head: format!("{CONTINUE}\r\n\r\n"), ..Answer::default() }),
@@ -178,14 +183,16 @@ const ALLOWED: &str = "Allow: GET, HEAD, PUT, POST, OPTIONS\r\nAccess-Control-Al
     Access-Control-Allow-Headers: *\r\n";
 
 fn file(asked: &Asked, found: Found, date: SystemTime) -> Answer {
-    let tag = entity_tag(&found);
-    let is_same = |wanted: &str| wanted == tag || wanted == httpdate::fmt_http_date(found.modified);
-    let range = asked.head.field("range").filter(|_| asked.head.field("if-range").is_none_or(is_same));
-    let mut headers = format!(
-        "Accept-Ranges: bytes\r\nContent-Type: {}\r\nLast-Modified: {}\r\nETag: {tag}\r\n",
-        found.media_type,
-        httpdate::fmt_http_date(found.modified)
-    );
+    let tag = &found.tag;
+    let dates = format!("Last-Modified: {}\r\nETag: {tag}\r\n", httpdate::fmt_http_date(found.modified));
+    if let Some(status) = refusal(&asked.head, &found) {
+        return plain(status, &dates, asked.is_last, date);
+    }
+    let is_same = |wanted: &str| wanted == *tag || wanted == httpdate::fmt_http_date(found.modified);
+    // RFC 9110 §14.2: of GET alone.
+    let is_wanted = asked.head.method == "GET" && asked.head.field("if-range").is_none_or(is_same);
+    let range = asked.head.field("range").filter(|_| is_wanted);
+    let mut headers = format!("Accept-Ranges: bytes\r\nContent-Type: {}\r\n{dates}", found.media_type);
     let (status, from, len) = match range.map_or(Range::Whole, |text| Range::parse(text, found.len)) {
         Range::Whole => ("200 OK", 0, found.len),
         Range::Part(first, last) => {
@@ -205,6 +212,35 @@ fn file(asked: &Asked, found: Found, date: SystemTime) -> Answer {
     Answer { head, body, is_last: asked.is_last, cmcd, delivery, status: code(status), ..Answer::default() }
 }
 
+/// To the folder's own address (RFC 9110 §15.4.2). One slash begins it: behind two there would be another host's name.
+fn moved(asked: &Asked, date: SystemTime) -> Answer {
+    let target = asked.path();
+    let (path, rest) = target.split_at(target.find(['?', '#']).unwrap_or(target.len()));
+    let location = format!("Location: /{}/{rest}\r\n", path.trim_start_matches('/'));
+    plain("301 Moved Permanently", &location, asked.is_last, date)
+}
+
+/// What the conditions of a request for a file come to, in their order (RFC 9110 §13.2.2); `None`: it is sent.
+fn refusal(head: &Head, found: &Found) -> Option<&'static str> {
+    if is_current(head, found, ("if-match", "", "if-unmodified-since")) == Some(false) {
+        return Some("412 Precondition Failed");
+    }
+    let is_known = is_current(head, found, ("if-none-match", "W/", "if-modified-since")) == Some(true);
+    is_known.then_some("304 Not Modified")
+}
+
+/// The file is one of those that a field of entity tags names, or else not newer than a field with a date says; `None`: there is neither.
+/// `weak`: what a tag may have before it (§8.8.3.2).
+fn is_current(head: &Head, found: &Found, (tags, weak, date): (&str, &str, &str)) -> Option<bool> {
+    let mut named = head.all(tags).flat_map(|text| text.split(',')).map(str::trim).peekable();
+    if named.peek().is_some() {
+        return Some(named.any(|tag| tag == "*" || tag.strip_prefix(weak).unwrap_or(tag) == found.tag));
+    }
+    let since = httpdate::parse_http_date(head.field(date)?).ok()?;
+    // Dates are in whole seconds.
+    Some(found.modified < since + Duration::from_secs(1))
+}
+
 /// CMCD of the query, or else of the headers.
 fn client_data(asked: &Asked) -> Option<Cmcd> {
     let pairs = asked.head.fields.iter().map(|(name, value)| (&**name, &**value));
@@ -212,14 +248,9 @@ fn client_data(asked: &Asked) -> Option<Cmcd> {
     found.into_iter().find(|cmcd| *cmcd != Cmcd::default())
 }
 
-fn entity_tag(found: &Found) -> String {
-    let since = found.modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    format!("\"{:x}-{:x}\"", since.as_nanos(), found.len)
-}
-
 /// An answer without a file.
 fn plain(status: &str, headers: &str, is_last: bool, date: SystemTime) -> Answer {
-    let length = if status.starts_with("204") { "" } else { "Content-Length: 0\r\n" };
+    let length = if status.starts_with("204") || status.starts_with("304") { "" } else { "Content-Length: 0\r\n" };
     let head = head(status, &format!("{headers}{length}"), is_last, date);
     Answer { head, is_last, status: code(status), ..Answer::default() }
 }

@@ -35,6 +35,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map_err(|error| Failure::Run(format!("device {}: {error}{}", arguments.device(), hint(&error))))?;
     // Late timers are no fault, only less exact.
     let _ = sys::set_least_timer_slack();
+    // Each file on its way has a descriptor; where they run out, 503 says so.
+    let _ = sys::raise_file_limit();
     let scheme = if spki.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}:{}/", settings.addresses[0], settings.port);
     let mut said = json!({ "ready": true, "device": arguments.device(), "url": url, "sender": settings.sender.name });
@@ -132,7 +134,13 @@ pub(crate) fn drive(served: &mut impl Serves, signals: &impl AsFd, stdin: Option
         let due = served.poll_timeout();
         let timeout = (due != Time::MAX).then(|| due.saturating_since(served.clock().now()).as_nanos());
         match wait(served.source(), signals, stdin, timeout)? {
-            Woken::End => return Ok(()),
+            Woken::Signal => return Ok(()),
+            Woken::InputEnd => {
+                eprintln!(
+                    "playpath-serve: standard input has ended, and with it the server; < /dev/null lets it go on"
+                );
+                return Ok(());
+            }
             Woken::Time => {}
             Woken::Packet => served.read()?,
         }
@@ -155,7 +163,8 @@ fn log_line(access: &Access) -> Value {
 enum Woken {
     Packet,
     Time,
-    End,
+    Signal,
+    InputEnd,
 }
 
 struct Loop {
@@ -244,8 +253,10 @@ fn wait(source: &impl AsFd, signals: &impl AsFd, stdin: Option<&File>, nanos: Op
         Err(error) => return Err(Failure::run(format!("waiting for packets: {}", io::Error::from(error)))),
     }
     let is_ready = |index: usize| files.get(index).is_some_and(|file| !file.revents().is_empty());
-    Ok(if is_ready(1) || is_ready(2) {
-        Woken::End
+    Ok(if is_ready(1) {
+        Woken::Signal
+    } else if is_ready(2) {
+        Woken::InputEnd
     } else if is_ready(0) {
         Woken::Packet
     } else {

@@ -59,6 +59,11 @@ impl Secure {
         self.clear.end()
     }
 
+    /// Nothing can be asked yet.
+    pub fn is_handshaking(&self) -> bool {
+        self.tls.is_handshaking()
+    }
+
     /// HTTP/2 was chosen (RFC 7301).
     pub fn is_http2(&self) -> bool {
         self.tls.alpn_protocol() == Some(b"h2")

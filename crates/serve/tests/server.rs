@@ -2,6 +2,7 @@
 
 mod support;
 
+use playpath_serve::quic::identity::Identity;
 use playpath_serve::settings::{Limits, Settings};
 use playpath_transport::codec::Packet;
 use playpath_transport::mptcp::option::{DSS_ACK, DSS_FIN, DSS_MAP, DSS_SEQ8};
@@ -177,6 +178,23 @@ fn patience_ends() {
     assert_eq!(site.server.connections().count(), 0);
     assert!(clients[0].has(Event::PeerClosed), "an idle one is closed in order");
     assert!(clients[1].has(Event::Reset), "half a request is reset");
+}
+
+/// A record of 512 bytes begins (RFC 8446 §5.1), and goes on by a byte every five seconds.
+#[test]
+fn a_client_hello_that_drips_in_is_not_waited_for() {
+    let tls = Identity::made(&["a.test".into()]).unwrap().into_tls_for(&["h2"]).unwrap();
+    let settings = Settings { tls: Some(tls.config), ..support::settings(Limits::default()) };
+    let mut site = Site::under("drip", 10, settings);
+    let mut clients = [client(1, "\x16\x03\x01\x02\0")];
+    converse(&mut site, &mut clients, Time::from_secs(5), || false);
+    for seconds in [5, 10, 15, 20] {
+        assert_eq!(site.server.connections().count(), 1);
+        clients[0].ask("\x01");
+        let times = (Time::from_secs(seconds), Time::from_secs(seconds + 5));
+        support::converse_from(&mut site, &mut clients, times, || false);
+    }
+    assert!(clients[0].has(Event::Reset), "20 s after its first byte");
 }
 
 /// A stranger's segment is answered by a reset, and its reset by nothing.

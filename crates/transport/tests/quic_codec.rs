@@ -262,6 +262,7 @@ fn parameters_that_are_refused() {
         (&[own, (0x0e, &[1])], "fewer than two connection ids"),
         (&[own, (0x04, &[1, 2])], "more than the number"),
         (&[own, (0x04, &[])], "no number"),
+        (&[own, (0x0c, &[1])], "disable_active_migration has no value"),
     ] {
         assert_eq!(read_parameters(&parameters(pairs), &[9]), None, "{why}");
     }

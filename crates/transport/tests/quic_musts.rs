@@ -499,3 +499,17 @@ fn who_is_told_sends_smaller_datagrams() {
     lone.server.handle_too_big(&sent[1], 1300);
     assert!(lone.poll().is_none(), "it is told twice, and goes once");
 }
+
+/// RFC 9000 §4.1: what whoever keeps a stream's bytes may make room for: as far as the limit, of a stream that is there.
+#[test]
+fn bytes_beyond_the_limit_and_of_a_stream_that_is_over_are_not_kept() {
+    let mut lone = Lone::new(|config| config.flow.stream = 16 << 10);
+    lone.frames(&[Frame::Stream { id: 4, offset: 0, len: 5, fin: true }]);
+    assert!(lone.server.may_receive(4, 16 << 10) && !lone.server.may_receive(4, (16 << 10) + 1));
+    assert!(!lone.server.may_receive(8, 1), "nobody has opened it");
+    lone.server.read(lone.now, 4, 5);
+    lone.server.finish(4);
+    let number = lone.poll().unwrap().packet.number;
+    lone.ack(&[(number, number)]);
+    assert!(!lone.server.may_receive(4, 5), "it is over");
+}

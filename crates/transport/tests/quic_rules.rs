@@ -302,12 +302,22 @@ fn violations() {
         (vec![stream(0, 1 << 40, 10)], Violation::FlowControl),
         (vec![stream(4000, 0, 10)], Violation::StreamLimit),
         (vec![stream(1, 0, 10)], Violation::StreamState),
+        // §19.4, §19.5, §19.10, §19.13: none of the server's one-way stream 3, nor against the direction of the client's 2.
+        (vec![Frame::ResetStream { id: 3, code: 0, final_size: 0 }], Violation::StreamState),
+        (vec![Frame::StreamDataBlocked { id: 3, limit: 0 }], Violation::StreamState),
+        (vec![Frame::StopSending { id: 2, code: 0 }], Violation::StreamState),
+        (vec![Frame::MaxStreamData { id: 2, max: 9 }], Violation::StreamState),
+        (vec![Frame::StreamDataBlocked { id: 1, limit: 0 }], Violation::StreamState),
+        (vec![Frame::StreamDataBlocked { id: 4000, limit: 0 }], Violation::StreamLimit),
+        (vec![Frame::ResetStream { id: 4000, code: 0, final_size: 0 }], Violation::StreamLimit),
+        (vec![Frame::StreamDataBlocked { id: 2 + 4 * 8, limit: 0 }], Violation::StreamLimit),
         (vec![Frame::ResetStream { id: 0, code: 0, final_size: 3 }], Violation::FinalSize),
         (vec![Frame::Stream { id: 4, offset: 0, len: 5, fin: true }, stream(4, 5, 1)], Violation::FinalSize),
         (vec![Frame::Crypto { offset: 1 << 30, len: 10, is_end: false }], Violation::CryptoBuffer),
     ];
     for (frames, expected) in cases {
-        let mut lone = Lone::new(|_| {});
+        let mut lone = Lone::new(|config| config.max_uni_streams = 8);
+        assert_eq!(lone.server.open_uni(), 3);
         lone.frames(&frames);
         assert_eq!(lone.violation(), Some(expected), "{frames:?}");
         let close = lone.poll().unwrap();

@@ -12,6 +12,17 @@ fn heads_by_hand() {
     assert_eq!(Head::of_response(b"HTTP/1.1 206 Partial Content\r\ncontent-le"), Ok(None));
 }
 
+/// RFC 9110 §2.5: a later minor version is read as the last that is known; another major one, or none, is refused.
+#[test]
+fn later_versions() {
+    let head = Head::of_request(b"\r\nGET / HTTP/1.9\r\nHost: a\r\n\r\n").unwrap().unwrap();
+    assert_eq!((head.minor, head.length), (1, 29));
+    assert_eq!(Head::of_request(b"GET / HTTP/1.2"), Ok(None));
+    for line in ["GET / HTTP/2.0\r\n", "GET / HTTP/1.x\r\n", "GET / HTTP/3.2\r\n"] {
+        assert_eq!(Head::of_request(line.as_bytes()), Err(Broken::Version), "{line}");
+    }
+}
+
 #[test]
 fn what_is_wrong_is_refused() {
     assert!(matches!(Head::of_request(b"\x16\x03\x01"), Err(Broken::Syntax(_))));

@@ -1,6 +1,16 @@
 use super::*;
 
 #[test]
+fn hosts() {
+    for host in ["a", "", "a.test:8080", "10.0.0.1:80", "[2001:db8::1]", "[::1]:4433", "a_b.test", "a:", "caf%C3%A9"] {
+        assert!(is_host(host), "{host}");
+    }
+    for host in ["a b", "a/c", "me@a", "a:b", "a:80:80", "[::1", "::1", "a\"b", "café"] {
+        assert!(!is_host(host), "{host}");
+    }
+}
+
+#[test]
 fn ranges() {
     for (text, len, expected) in [
         ("bytes=0-3", 10, Range::Part(0, 3)),

@@ -96,7 +96,7 @@ fn a_copy_of_an_early_request_is_not_answered() {
     assert_eq!((asked(&mut world), world.server.clients()), (1, 0));
     for mut datagram in flight {
         let remote = "10.6.6.6:6666".parse().unwrap();
-        world.server.handle_datagram(world.now, Envelope { remote, ecn: Ecn::NotEct }, &mut datagram);
+        world.server.handle_datagram(world.now, Envelope { remote, local: None, ecn: Ecn::NotEct }, &mut datagram);
     }
     let mut out = vec![];
     while world.server.poll_datagram(world.now, &mut out).is_some() {}

@@ -2,17 +2,20 @@
 //!
 //! Reference: RFC 7541 §4 (dynamic table), §6 (representations), appendix A (static table).
 
-use crate::h3::fields::{Field, Input, Known, MOST_BYTES, known, put_integer, put_string};
+use crate::h3::fields::{Field, Input, Known, MOST_BYTES, known, put_integer, put_string, text};
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 /// `SETTINGS_HEADER_TABLE_SIZE`, which stays at its default.
 const TABLE_BYTES: usize = 4096;
 
+/// A field as it came: its size counts octets (§4.1).
+type Octets = (Vec<u8>, Vec<u8>);
+
 /// The client's dynamic table.
 #[derive(Debug)]
 pub struct Decoder {
-    table: VecDeque<Field>,
+    table: VecDeque<Octets>,
     size: usize,
     limit: usize,
 }
@@ -47,28 +50,28 @@ impl Decoder {
             if size > MOST_BYTES {
                 return None;
             }
-            fields.push(field);
+            fields.push((text(&field.0), text(&field.1)));
         }
         Some(fields)
     }
 
-    fn literal(&self, input: &mut Input, bits: u32) -> Option<Field> {
+    fn literal(&self, input: &mut Input, bits: u32) -> Option<Octets> {
         let name = match input.integer(bits)?.1 {
-            0 => input.string(7)?,
+            0 => input.octets(7)?,
             index => self.field(index)?.0,
         };
-        Some((name, input.string(7)?))
+        Some((name, input.octets(7)?))
     }
 
-    fn field(&self, index: u64) -> Option<Field> {
+    fn field(&self, index: u64) -> Option<Octets> {
         let index = usize::try_from(index).ok()?.checked_sub(1)?;
         match STATIC.get(index) {
-            Some((name, value)) => Some((name.to_string(), value.to_string())),
+            Some((name, value)) => Some((name.as_bytes().to_vec(), value.as_bytes().to_vec())),
             None => self.table.get(index - STATIC.len()).cloned(),
         }
     }
 
-    fn insert(&mut self, field: Field) {
+    fn insert(&mut self, field: Octets) {
         self.size += weight(&field);
         self.table.push_front(field);
         self.evict();
@@ -82,7 +85,7 @@ impl Decoder {
     }
 }
 
-fn weight((name, value): &Field) -> usize {
+fn weight((name, value): &Octets) -> usize {
     name.len() + value.len() + 32
 }
 

@@ -6,7 +6,7 @@
 //! Reference: RFC 9113; RFC 9218 (priorities: the most urgent first, of those what is not incremental in the order of the requests, then
 //! the others by turns).
 //! Differences from the reference:
-//! 1. No push. Trailers and the older priorities (RFC 9113 §5.3) are passed over.
+//! 1. No push. Trailers (if they are right) and the older priorities (RFC 9113 §5.3) are passed over.
 //! 2. What a client may make this end keep or answer is bounded; beyond it the connection ends with ENHANCE_YOUR_CALM.
 //!
 //! Tested here, and by curl and Chromium (`tests/testbed/test_wire.py`).
@@ -14,18 +14,18 @@
 mod hpack;
 
 use crate::conversation::Access;
-use crate::h3::request::{Early, announced, fits, head, priority, regular_fields};
+use crate::h3::fields::Field;
+use crate::h3::request::{CONTINUE, Early, announced, fits, head, is_allowed, priority, regular_fields};
 use crate::http::{Answer, Http};
 use crate::outgoing::Source;
 use crate::store::Store;
 use hpack::Decoder;
 use playpath_transport::quic::Priority;
 use playpath_units::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::SystemTime;
 
-/// A client's first bytes (§3.4).
-/// The client's connection preface (§3.4).
+/// What a client says first (§3.4).
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Size of a frame header, bytes (§4.1).
 const FRAME_HEAD: usize = 9;
@@ -67,6 +67,7 @@ pub struct Broken(pub u32);
 
 const PROTOCOL_ERROR: Broken = Broken(1);
 const FLOW_CONTROL_ERROR: Broken = Broken(3);
+const STREAM_CLOSED: Broken = Broken(5);
 const FRAME_SIZE_ERROR: Broken = Broken(6);
 const REFUSED_STREAM: u32 = 7;
 const COMPRESSION_ERROR: Broken = Broken(9);
@@ -77,6 +78,8 @@ struct Stream {
     http: Http,
     /// Bytes of the body that `content-length` announces and no frame has brought yet.
     announced: Option<u64>,
+    /// The client has ended it.
+    is_ended: bool,
     asked: Time,
     access: Option<Access>,
     priority: Priority,
@@ -99,9 +102,14 @@ pub struct Piece {
 pub struct Http2 {
     decoder: Decoder,
     has_preface: bool,
+    has_settings: bool,
+    /// When the frame began to come, or the field section, that is not complete.
+    begun: Option<Time>,
     /// A field section that goes on in the next frame, its stream, and whether that ends with it.
     section: Option<(u32, bool, Vec<u8>)>,
     streams: BTreeMap<u32, Stream>,
+    /// The latest that are over, and whether the client had ended them: of others it may have sent more before it knew (§5.1).
+    over: VecDeque<(u32, bool)>,
     early: Early,
     latest: u32,
     window: i64,
@@ -121,8 +129,11 @@ impl Default for Http2 {
         Http2 {
             decoder: Decoder::default(),
             has_preface: false,
+            has_settings: false,
+            begun: None,
             section: None,
             streams: BTreeMap::new(),
+            over: VecDeque::new(),
             early: Early::default(),
             latest: 0,
             window: FIRST_WINDOW,
@@ -141,9 +152,9 @@ impl Http2 {
     pub fn is_idle(&self) -> bool {
         self.streams.is_empty()
     }
-    /// The head of a request has begun and is not complete.
-    pub fn is_within_head(&self) -> bool {
-        self.section.is_some()
+    /// When what has begun and is not complete began to come: a frame that is no part of a body, or a field section.
+    pub fn begun(&self) -> Option<Time> {
+        self.begun
     }
     /// Memory that grows with what the peer sends, bytes.
     pub fn footprint(&self) -> usize {
@@ -155,6 +166,14 @@ impl Http2 {
 
     /// Read on: bytes that are done with, and an answer to be sent by [`respond`](Self::respond). Errors end the connection.
     pub fn handle(&mut self, now: Time, input: &[u8], store: &Store) -> Result<(usize, Option<(u32, Answer)>), Broken> {
+        let (consumed, answer) = self.read(now, input, store)?;
+        let is_cut = consumed == 0 && !input.is_empty() && input.get(3) != Some(&DATA);
+        let begun = self.begun.filter(|_| consumed == 0 || self.section.is_some()).unwrap_or(now);
+        self.begun = (is_cut || self.section.is_some()).then_some(begun);
+        Ok((consumed, answer))
+    }
+
+    fn read(&mut self, now: Time, input: &[u8], store: &Store) -> Result<(usize, Option<(u32, Answer)>), Broken> {
         if !self.has_preface {
             let Some(begin) = input.get(..PREFACE.len()) else {
                 return if PREFACE.starts_with(input) { Ok((0, None)) } else { Err(PROTOCOL_ERROR) };
@@ -165,6 +184,9 @@ impl Http2 {
         let Some(head) = input.get(..FRAME_HEAD) else { return Ok((0, None)) };
         let length = usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
         let (kind, flags, id) = (head[3], head[4], u32_at(head, 5) & 0x7fff_ffff);
+        if !self.has_settings && (kind, flags & ACK) != (SETTINGS, 0) {
+            return Err(PROTOCOL_ERROR); // §3.4
+        }
         if length as u64 > MOST_FRAME {
             return Err(FRAME_SIZE_ERROR);
         }
@@ -207,7 +229,7 @@ impl Http2 {
             PING if flags & ACK == 0 => put_frame(&mut self.replies, (PING, ACK, 0), payload),
             RST_STREAM if payload.len() != 4 => return Err(FRAME_SIZE_ERROR),
             RST_STREAM if id > self.latest => return Err(PROTOCOL_ERROR), // §6.4
-            RST_STREAM => self.resets += u64::from(self.streams.remove(&id).is_some()),
+            RST_STREAM => self.resets += u64::from(self.end(id, true).is_some()),
             WINDOW_UPDATE if payload.len() != 4 => return Err(FRAME_SIZE_ERROR),
             WINDOW_UPDATE => self.take_window(id, i64::from(u32_at(payload, 0) & 0x7fff_ffff))?,
             PRIORITY_UPDATE if payload.len() < 4 => return Err(FRAME_SIZE_ERROR),
@@ -243,6 +265,7 @@ impl Http2 {
         for setting in payload.chunks(6) {
             let value = u32_at(setting, 2);
             match u16::from_be_bytes([setting[0], setting[1]]) {
+                2 if value > 1 => return Err(PROTOCOL_ERROR), // SETTINGS_ENABLE_PUSH
                 4 if i64::from(value) > MOST_WINDOW => return Err(FLOW_CONTROL_ERROR),
                 4 => {
                     let more = i64::from(value) - self.first_window;
@@ -257,6 +280,7 @@ impl Http2 {
             }
         }
         put_frame(&mut self.replies, (SETTINGS, ACK, 0), &[]);
+        self.has_settings = true;
         Ok(())
     }
 
@@ -281,7 +305,7 @@ impl Http2 {
 
     /// A request ends without an answer.
     fn give_up(&mut self, id: u32, code: u32) -> Result<(), Broken> {
-        self.streams.remove(&id);
+        self.end(id, false);
         self.resets += 1;
         put_frame(&mut self.replies, (RST_STREAM, 0, id), &code.to_be_bytes());
         Ok(())
@@ -300,17 +324,23 @@ impl Http2 {
         }
         let fields = self.decoder.decode(&block).ok_or(COMPRESSION_ERROR)?;
         if self.streams.contains_key(&id) {
-            return Ok(None); // trailers
+            return self.take_trailers((id, is_end), &fields).map(|()| None);
         }
         if id % 2 == 0 || id <= self.latest {
-            return Err(PROTOCOL_ERROR); // §5.1.1
+            return match self.was_ended(id) {
+                Some(true) => Err(STREAM_CLOSED),
+                Some(false) => Ok(None),
+                None => Err(PROTOCOL_ERROR), // §5.1.1
+            };
         }
         self.latest = id;
         let updated = self.early.take(u64::from(id));
         if self.streams.len() >= MOST_STREAMS {
             return self.give_up(id, REFUSED_STREAM).map(|()| None);
         }
-        let Some(text) = head(&fields) else { return self.give_up(id, PROTOCOL_ERROR.0).map(|()| None) };
+        let Some(text) = head(&fields).filter(|_| are_bare(&fields)) else {
+            return self.give_up(id, PROTOCOL_ERROR.0).map(|()| None);
+        };
         let announced = announced(&fields);
         if is_end && announced.is_some_and(|bytes| bytes > 0) {
             return self.give_up(id, PROTOCOL_ERROR.0).map(|()| None); // §8.1.1: it has no body
@@ -319,6 +349,7 @@ impl Http2 {
         let mut stream = Stream {
             http: Http::default(),
             announced,
+            is_ended: is_end,
             asked: now,
             access: None,
             priority: updated.or(said).unwrap_or_default(),
@@ -328,11 +359,30 @@ impl Http2 {
             turn: 0,
         };
         let answer = stream.http.handle(text.as_bytes(), store, SystemTime::now()).answer;
+        if answer.as_ref().is_some_and(|answer| answer.status == 0) {
+            put_frame(&mut self.replies, (HEADERS, END_HEADERS, id), &hpack::encode(CONTINUE.into_iter()));
+        }
         self.streams.insert(id, stream);
         Ok(named(answer))
     }
 
-    /// Take a part of a request's body. The windows are reopened at once, since the data are hashed and not stored.
+    /// The second field section of a request: it ends it, and has no pseudo-fields (§8.1).
+    fn take_trailers(&mut self, (id, is_end): (u32, bool), fields: &[Field]) -> Result<(), Broken> {
+        let Some(stream) = self.streams.get_mut(&id) else { return Ok(()) };
+        if std::mem::replace(&mut stream.is_ended, is_end) {
+            return self.give_up(id, STREAM_CLOSED.0); // §5.1
+        }
+        let is_right = are_bare(fields) && fields.iter().all(|(name, value)| is_allowed(name, value));
+        let is_whole = stream.announced.is_none_or(|left| left == 0); // §8.1.1
+        if is_end && is_right && is_whole { Ok(()) } else { self.give_up(id, PROTOCOL_ERROR.0) }
+    }
+
+    /// Of a stream that is over, if that is still known: the client had ended it.
+    fn was_ended(&self, id: u32) -> Option<bool> {
+        self.over.iter().find(|(over, _)| *over == id).map(|(_, was_ended)| *was_ended)
+    }
+
+    /// A part of a request's body. The windows are opened again at once: what comes is hashed, not kept.
     fn take_data(&mut self, (id, flags): (u32, u8), payload: &[u8], store: &Store) -> Result<Option<Answer>, Broken> {
         if id == 0 || id > self.latest {
             return Err(PROTOCOL_ERROR);
@@ -346,7 +396,12 @@ impl Http2 {
                 put_frame(&mut self.replies, (WINDOW_UPDATE, 0, id), &more);
             }
         }
-        let Some(stream) = self.streams.get_mut(&id) else { return Ok(None) };
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return if self.was_ended(id) == Some(true) { Err(STREAM_CLOSED) } else { Ok(None) };
+        };
+        if std::mem::replace(&mut stream.is_ended, is_end) {
+            return self.give_up(id, STREAM_CLOSED.0).map(|()| None); // §5.1
+        }
         if !fits(&mut stream.announced, part.len() as u64) || is_end && stream.announced.is_some_and(|left| left > 0) {
             return self.give_up(id, PROTOCOL_ERROR.0).map(|()| None); // §8.1.1: longer or shorter than it said
         }
@@ -382,7 +437,7 @@ impl Http2 {
         }
         if let Some((&id, stream)) = self.streams.iter_mut().find(|(_, stream)| stream.head.is_some()) {
             let (bytes, is_all) = (stream.head.take()?, stream.body.is_none());
-            return Some(Piece { bytes, body: None, ended: if is_all { self.end(id) } else { None } });
+            return Some(Piece { bytes, body: None, ended: if is_all { self.finish(id) } else { None } });
         }
         let window = u64::try_from(self.window).ok().filter(|window| *window > 0)?;
         let ready = self.streams.iter_mut().filter(|(_, stream)| stream.body.is_some() && stream.window > 0);
@@ -402,27 +457,41 @@ impl Http2 {
         }
         let mut bytes = Vec::with_capacity(FRAME_HEAD);
         put_head(&mut bytes, len as usize, (DATA, if is_last { END_STREAM } else { 0 }, id));
-        Some(Piece { bytes, body: Some((len, source)), ended: if is_last { self.end(id) } else { None } })
+        Some(Piece { bytes, body: Some((len, source)), ended: if is_last { self.finish(id) } else { None } })
     }
 
-    fn end(&mut self, id: u32) -> Option<Access> {
-        self.streams.remove(&id)?.access
+    /// The answer has left.
+    fn finish(&mut self, id: u32) -> Option<Access> {
+        self.end(id, false)?.access
+    }
+
+    /// A stream is over. `is_reset`: by the client.
+    fn end(&mut self, id: u32, is_reset: bool) -> Option<Stream> {
+        let stream = self.streams.remove(&id)?;
+        self.over.push_front((id, is_reset || stream.is_ended));
+        self.over.truncate(MOST_STREAMS);
+        Some(stream)
     }
 
     /// Stop answering; returns the GOAWAY frame to be sent last.
     pub fn break_off(&mut self, code: u32) -> Vec<u8> {
         self.streams.clear();
-        let mut out = Vec::new();
+        let mut out = std::mem::take(&mut self.replies); // SETTINGS come first (§3.4)
         put_frame(&mut out, (GOAWAY, 0, 0), &[self.latest.to_be_bytes(), code.to_be_bytes()].concat());
         out
     }
 }
 
-/// Drop interim responses, and put the version into the request line of the log.
+/// An interim response is no answer; the request's first line names the version.
 fn named(answer: Option<Answer>) -> Option<Answer> {
     let mut answer = answer.filter(|answer| answer.status != 0)?;
     answer.request = answer.request.replace("HTTP/1.1", "HTTP/2");
     Some(answer)
+}
+
+/// §8.2.1: no white space around values.
+fn are_bare(fields: &[Field]) -> bool {
+    fields.iter().all(|(_, value)| value.trim_matches([' ', '\t']) == value)
 }
 
 fn unpadded(flags: u8, payload: &[u8]) -> Option<&[u8]> {

@@ -182,6 +182,91 @@ fn an_upload_is_read_and_its_windows_opened_again() {
     assert_eq!(ended.len(), 1);
 }
 
+/// RFC 9110 §10.1.1: the client waits for it with the body.
+#[test]
+fn who_expects_it_is_told_to_go_on() {
+    let mut bed = Bed::new("expect");
+    bed.frames();
+    let asked = [("content-length", "3"), ("expect", "100-continue")];
+    bed.say((HEADERS, END_HEADERS, 1), &section("PUT", "/new", &asked)).unwrap();
+    // `:status` by index 8 of the static table, and the three digits: five bytes.
+    assert_eq!(bed.frames().0, [(HEADERS, END_HEADERS, 1, 5)]);
+    bed.say((DATA, END_STREAM, 1), b"abc").unwrap();
+    let kinds: Vec<_> = bed.frames().0.iter().map(|frame| (frame.0, frame.1)).collect();
+    assert_eq!(kinds[kinds.len() - 2..], [(HEADERS, END_HEADERS), (DATA, END_STREAM)]);
+}
+
+/// RFC 9113 §8.1, §8.1.1, §8.2.1: trailers end a request that is whole, and are fields like others; white space belongs to none.
+#[test]
+fn trailers_and_values_that_are_malformed() {
+    let mut bed = Bed::new("trailers");
+    let trailers = |pairs: &[(&'static str, &'static str)]| hpack::encode(pairs.iter().copied());
+    for (id, body, flags, end, is_right) in [
+        (1, "abcdef", END_STREAM, trailers(&[("x", "y")]), true),
+        (3, "abc", END_STREAM, trailers(&[("x", "y")]), false),
+        (5, "abcdef", 0, trailers(&[("x", "y")]), false),
+        (7, "abcdef", END_STREAM, trailers(&[(":path", "/")]), false),
+        (9, "abcdef", END_STREAM, trailers(&[("x", " y")]), false),
+    ] {
+        bed.say((HEADERS, END_HEADERS, id), &section("PUT", "/new", &[("content-length", "6")])).unwrap();
+        bed.say((DATA, 0, id), body.as_bytes()).unwrap();
+        bed.say((HEADERS, END_HEADERS | flags, id), &end).unwrap();
+        assert_eq!(!bed.frames().0.iter().any(|frame| (frame.0, frame.2) == (RST_STREAM, id)), is_right, "{id}");
+    }
+    for (id, value) in [(11, " y"), (13, "y\t")] {
+        bed.ask(id, "/small", &[("x", value)]).unwrap();
+        assert!(bed.frames().0.iter().any(|frame| (frame.0, frame.2) == (RST_STREAM, id)), "{value}");
+    }
+}
+
+/// RFC 9113 §5.1: STREAM_CLOSED, of the stream while its answer is under way, then of the connection. What may have been sent before
+/// the client knew of the end is passed over.
+#[test]
+fn nothing_comes_behind_the_end_of_a_request() {
+    for (index, head) in [(DATA, END_STREAM, 1), (HEADERS, END_HEADERS | END_STREAM, 1)].into_iter().enumerate() {
+        let more = if index == 0 { b"abc".to_vec() } else { section("GET", "/small", &[]) };
+        let mut bed = Bed::new(&format!("closed-{index}"));
+        bed.ask(1, "/large", &[]).unwrap();
+        bed.say(head, &more).unwrap();
+        assert!(bed.frames().0.iter().any(|frame| (frame.0, frame.2) == (RST_STREAM, 1)));
+        bed.ask(3, "/small", &[]).unwrap();
+        bed.frames();
+        assert_eq!(bed.say((head.0, head.1, 3), &more), Err(STREAM_CLOSED));
+        // 411 comes before the body is there.
+        let mut bed = Bed::new(&format!("early-{index}"));
+        bed.say((HEADERS, END_HEADERS, 1), &section("PUT", "/new", &[])).unwrap();
+        assert_eq!(bed.frames().1, ["PUT /new HTTP/2"]);
+        assert_eq!(bed.say(head, &more), Ok(()));
+    }
+}
+
+/// Whatever came before: a head that drips in, in one frame or in several; not a body, nor who sends one frame after the other.
+#[test]
+fn when_what_is_not_complete_began() {
+    let mut bed = Bed::new("drips");
+    let store = Store::open(&bed._site.0).unwrap();
+    let mut handle = |seconds, input: &[u8]| {
+        let (consumed, _) = bed.two.handle(Time::from_secs(seconds), input, &store).unwrap();
+        (consumed, bed.two.begun())
+    };
+    let began = |seconds| Some(Time::from_secs(seconds));
+    let block = section("GET", "/small", &[]);
+    let (mut whole, mut first, mut second, mut body) = (vec![], vec![], vec![], vec![]);
+    put_frame(&mut whole, (HEADERS, END_HEADERS, 1), &section("PUT", "/new", &[("content-length", "9")]));
+    put_frame(&mut first, (HEADERS, END_STREAM, 3), &block[..5]);
+    put_frame(&mut second, (CONTINUATION, END_HEADERS, 3), &block[5..]);
+    put_frame(&mut body, (DATA, 0, 1), b"abc");
+    assert_eq!(handle(1, &whole[..1]), (0, began(1)));
+    assert_eq!(handle(9, &whole[..20]), (0, began(1)));
+    assert_eq!(handle(10, &whole), (whole.len(), None));
+    assert_eq!(handle(11, &body[..10]), (0, None));
+    assert_eq!(handle(12, &body), (12, None));
+    assert_eq!(handle(13, &first), (14, began(13)));
+    assert_eq!(handle(20, &second[..10]), (0, began(13)));
+    assert_eq!(handle(21, &second), (second.len(), None));
+    assert_eq!(handle(22, &whole[..4]), (0, began(22)));
+}
+
 /// Whether anybody reads the body or not (RFC 9113 §8.1.1).
 #[test]
 fn a_body_that_is_not_as_long_as_announced_is_malformed() {
@@ -202,6 +287,12 @@ fn what_breaks_a_connection() {
     let mut other = Http2::default();
     let store = Bed::new("preface").store;
     assert_eq!(other.handle(Time::ZERO, b"GET / HTTP/1.1\r\n\r\n......", &store).unwrap_err(), PROTOCOL_ERROR);
+    for first in [(PING, 0, 0), (SETTINGS, ACK, 0)] {
+        let mut bed = Bed { two: Http2::default(), ..Bed::new("first") };
+        bed.take(PREFACE).unwrap();
+        assert_eq!(bed.say(first, &[]), Err(PROTOCOL_ERROR), "§3.4: SETTINGS come first");
+        assert_eq!(bed.two.break_off(1)[3], SETTINGS, "§3.4: ours, too");
+    }
     let get = section("GET", "/small", &[]);
     for (index, (head, payload, code)) in [
         ((DATA, 0, 0), &b"a"[..], PROTOCOL_ERROR),
@@ -214,6 +305,7 @@ fn what_breaks_a_connection() {
         ((SETTINGS, 0, 1), b"", PROTOCOL_ERROR),
         ((SETTINGS, 0, 0), b"abc", FRAME_SIZE_ERROR),
         ((SETTINGS, 0, 0), &[0, 4, 0x80, 0, 0, 0], FLOW_CONTROL_ERROR),
+        ((SETTINGS, 0, 0), &[0, 2, 0, 0, 0, 2], PROTOCOL_ERROR),
         ((PING, 0, 0), b"abc", FRAME_SIZE_ERROR),
         ((RST_STREAM, 0, 1), &[0; 4], PROTOCOL_ERROR),
         ((WINDOW_UPDATE, 0, 0), &[0; 4], PROTOCOL_ERROR),
@@ -230,7 +322,7 @@ fn what_breaks_a_connection() {
     let mut bed = Bed::new("again");
     bed.ask(3, "/small", &[]).unwrap();
     bed.frames();
-    assert_eq!(bed.ask(3, "/small", &[]), Err(PROTOCOL_ERROR), "a stream twice");
+    assert_eq!(bed.ask(1, "/small", &[]), Err(PROTOCOL_ERROR), "an older stream");
     assert_eq!(bed.take(&[0, 0x40, 1, DATA, 0, 0, 0, 0, 3]), Err(FRAME_SIZE_ERROR));
 }
 

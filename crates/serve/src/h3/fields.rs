@@ -94,24 +94,34 @@ impl Input<'_> {
         Some((flags, value))
     }
 
-    /// A string whose length has a prefix of `bits` bits, and the bit before it says that it is Huffman-coded.
+    /// As [`octets`](Self::octets), as text.
     pub fn string(&mut self, bits: u32) -> Option<String> {
+        Some(text(&self.octets(bits)?))
+    }
+
+    /// A string whose length has a prefix of `bits` bits, and the bit before it says that it is Huffman-coded.
+    pub fn octets(&mut self, bits: u32) -> Option<Vec<u8>> {
         let is_coded = self.0.first()? & (1 << bits) != 0;
         let (_, length) = self.integer(bits)?;
         let bytes = self.0.get(..usize::try_from(length).ok()?)?;
         self.0 = &self.0[bytes.len()..];
-        let mut decoded = Vec::new();
-        let plain = if is_coded {
-            httlib_huffman::decode(bytes, &mut decoded, DecoderSpeed::FourBits).ok()?;
-            decoded
-        } else {
-            bytes.to_vec()
-        };
-        String::from_utf8(plain).ok()
+        if !is_coded {
+            return Some(bytes.to_vec());
+        }
+        let (mut decoded, mut again) = (Vec::new(), Vec::new());
+        httlib_huffman::decode(bytes, &mut decoded, DecoderSpeed::FourBits).ok()?;
+        // RFC 7541 §5.2: padding is the fewest bits, and ones; the decoder does not look.
+        httlib_huffman::encode(&decoded, &mut again).ok()?;
+        (again == bytes).then_some(decoded)
     }
 }
 
-/// Append a string literal without Huffman coding.
+/// Other octets than ASCII's may stand in a value, in whatever code (RFC 9110 §5.5).
+pub(crate) fn text(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).into_owned()
+}
+
+/// Without Huffman's code.
 pub(crate) fn put_string(out: &mut Vec<u8>, bits: u32, text: &str) {
     put_integer(out, 0x00, bits, text.len() as u64);
     out.extend(text.as_bytes());

@@ -43,6 +43,8 @@ pub struct Request {
 #[derive(Debug)]
 pub enum Outcome {
     Nothing,
+    /// The client waits for 100 (Continue) with the body.
+    Continue,
     Answer(Box<Answer>),
     /// The stream is to be reset, with this code.
     Refused(u32),
@@ -134,9 +136,21 @@ impl Request {
     }
 }
 
-/// Drop interim responses (100 Continue): clients do not wait for one before they send the body.
 fn outcome(answer: Option<Answer>) -> Outcome {
-    answer.filter(|answer| answer.status != 0).map_or(Outcome::Nothing, |answer| Outcome::Answer(Box::new(answer)))
+    match answer {
+        None => Outcome::Nothing,
+        Some(answer) if answer.status == 0 => Outcome::Continue,
+        Some(answer) => Outcome::Answer(Box::new(answer)),
+    }
+}
+
+/// The fields of 100 (Continue) (RFC 9110 §10.1.1).
+pub(crate) const CONTINUE: [(&str, &str); 1] = [(":status", "100")];
+
+/// Put 100 (Continue) onto the stream of its request, before the answer.
+pub fn put_continue(out: &mut Outgoing) {
+    let bytes = headers(CONTINUE.into_iter());
+    out.push(bytes.len() as u64, Source::Bytes(bytes.into()));
 }
 
 /// The request head in HTTP/1.1 form; `None` if it is malformed.
@@ -184,8 +198,8 @@ pub(crate) fn fits(announced: &mut Option<u64>, more: u64) -> bool {
     fits
 }
 
-/// Whether a field is allowed (§4.2): a lower-case token, no connection-specific field, and no line break in the value.
-fn is_allowed(name: &str, value: &str) -> bool {
+/// §4.2: lower case, a token, nothing that speaks of a connection, and no line break in a value.
+pub(crate) fn is_allowed(name: &str, value: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"!#$%&'*+-.^_`|~".contains(&byte);
     let of_connection = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
     !name.is_empty()

@@ -46,6 +46,43 @@ fn a_file_a_part_of_it_and_its_head() {
     }
 }
 
+/// RFC 9110 §13.2.2: by tag, or else by date; §14.2: no range but of GET.
+#[test]
+fn conditions_are_kept() {
+    let site = Site::new("conditions");
+    let file = site.1.find("/clip.mp4").unwrap();
+    let (tag, date) = (file.tag, httpdate::fmt_http_date(file.modified));
+    let (old, late) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Fri, 31 Dec 9999 23:59:59 GMT");
+    for (fields, status) in [
+        (format!("If-None-Match: {tag}"), 304),
+        (format!("If-None-Match: \"x\", W/{tag}"), 304),
+        (format!("If-None-Match: \"x\"\r\nIf-None-Match: {tag}"), 304),
+        ("If-None-Match: *".into(), 304),
+        (format!("If-None-Match: \"x\"\r\nIf-Modified-Since: {date}"), 200),
+        (format!("If-Modified-Since: {date}"), 304),
+        (format!("If-Modified-Since: {late}"), 304),
+        (format!("If-Modified-Since: {old}"), 200),
+        ("If-Modified-Since: yesterday".into(), 200),
+        (format!("If-Match: {tag}"), 200),
+        (format!("If-Match: W/{tag}"), 412),
+        (format!("If-Match: \"x\"\r\nIf-None-Match: {tag}"), 412),
+        (format!("If-Match: *\r\nIf-Unmodified-Since: {old}"), 200),
+        (format!("If-Unmodified-Since: {old}"), 412),
+        (format!("If-Unmodified-Since: {date}\r\nRange: bytes=2-5"), 206),
+        (format!("If-None-Match: {tag}\r\nRange: bytes=90-"), 304),
+    ] {
+        for method in ["GET", "HEAD"] {
+            let answer = site.answer(&format!("{method} /clip.mp4 HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n"));
+            let status = if method == "HEAD" && status == 206 { 200 } else { status };
+            assert_eq!(answer.status, status, "{method} {fields}");
+            assert!(answer.head.contains(&format!("ETag: {tag}\r\n")), "{fields}: {}", answer.head);
+            assert_eq!(answer.head.contains("Content-Length"), status != 304, "{fields}");
+            assert_eq!(answer.body.is_some(), method == "GET" && matches!(status, 200 | 206), "{fields}");
+        }
+    }
+    assert_eq!(site.answer("GET /nothing HTTP/1.1\r\nHost: a\r\nIf-Match: *\r\n\r\n").status, 404);
+}
+
 /// Behind a proxy that reads a request in another way, the next viewer would get the answer to what was left (RFC 9112 §11.2).
 #[test]
 fn what_can_be_read_in_two_ways_is_refused() {
@@ -60,6 +97,7 @@ fn what_can_be_read_in_two_ways_is_refused() {
         ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999", "400 Bad Request"),
         ("GET /clip.mp4 HTTP/1.1", "400 Bad Request"),
         ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nHost: b", "400 Bad Request"),
+        ("GET /clip.mp4 HTTP/1.1\r\nHost: a b/c@@", "400 Bad Request"),
         // The same length twice is one length; a body that is not wanted ends the connection.
         ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nContent-Length: 0\r\nConnection: close", "200 OK"),
         ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nContent-Length: 3", "200 OK"),
@@ -69,6 +107,21 @@ fn what_can_be_read_in_two_ways_is_refused() {
         assert!(answer.head.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{head}: {}", answer.head);
         assert!(answer.is_last, "{head}");
     }
+}
+
+/// RFC 9110 §15.4.2: relative links of its page count from behind the slash. Never to another host.
+#[test]
+fn a_folder_has_a_slash_at_its_end() {
+    let site = Site::new("folder");
+    std::fs::create_dir_all(site.0.join("page")).unwrap();
+    std::fs::write(site.0.join("page/index.html"), "<html>").unwrap();
+    for (target, location) in
+        [("/page", "/page/"), ("/page?a=b/c", "/page/?a=b/c"), ("//page", "/page/"), ("http://a/page", "/page/")]
+    {
+        let answer = site.answer(&format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        assert!(answer.status == 301 && answer.head.contains(&format!("Location: {location}\r\n")), "{}", answer.head);
+    }
+    assert_eq!(site.answer("GET /page/ HTTP/1.1\r\nHost: a\r\n\r\n").status, 200);
 }
 
 #[test]
@@ -85,6 +138,8 @@ fn a_connection_lasts_unless_somebody_wants_it_to_end() {
     for (request, is_last) in [
         ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n", false),
         ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", true),
+        ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nConnection: x\r\nConnection: y, close\r\n\r\n", true),
+        ("GET /clip.mp4 HTTP/1.2\r\nHost: a\r\n\r\n", false),
         ("GET /clip.mp4 HTTP/1.0\r\n\r\n", true),
         ("GET /clip.mp4 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", false),
         ("nonsense\r\n\r\n", true),
@@ -121,6 +176,8 @@ fn an_upload_is_measured() {
     // sha256sum of "abc" (FIPS 180-4, appendix B.1).
     let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert_eq!(body[..], *format!("{{\"bytes\":3,\"sha256\":\"{hash}\"}}\n").as_bytes());
+    let older = handle("PUT /x HTTP/1.0\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
+    assert!(older.answer.is_none(), "RFC 9110 §10.1.1: HTTP/1.0 knows no interim responses");
 }
 
 /// In two pieces; another request behind it.

@@ -1,13 +1,13 @@
 //! Packet protection: encryption of sent packets, decryption of received ones.
 //!
-//! Reference: RFC 9001 §5 (by `rustls`), §5.4 (header protection), §6 (key updates that the client begins);
+//! Reference: RFC 9001 §5 (by `rustls`), §5.4 (header protection), §6 (key updates of either side);
 //! draft-ietf-quic-multipath-21 §2.4 (a path's number is part of the nonce), §2.5 (keys are updated on all paths).
 
 use playpath_transport::codec::quic::packet_number;
 use playpath_transport::quic::packet::{Kind, Space};
 use rustls::Side;
 use rustls::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
-use rustls::quic::{DirectionalKeys, Keys, PacketKey, Secrets, Version};
+use rustls::quic::{DirectionalKeys, Keys, PacketKey, PacketKeySet, Secrets, Version};
 use std::ops::Range;
 
 /// Paths of one connection at most.
@@ -28,6 +28,9 @@ pub struct Keyring {
     largest: [Option<u64>; 2 + MOST_PATHS],
     /// Lowest packet number of the current key phase on each path; the largest value if none has been received yet.
     phase_from: [u64; MOST_PATHS],
+    /// Packets that left in the phase at hand, and the first number of them on each path.
+    sealed: u64,
+    sealed_from: [u64; MOST_PATHS],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -117,25 +120,54 @@ impl Keyring {
         let mut secrets = self.next.clone()?;
         let next = secrets.next_packet_keys();
         let size = decrypt(&*next.remote, (path_id, number), header, payload)?;
-        let keys = self.spaces[Space::Data as usize].as_mut()?;
+        self.turn(secrets, next);
+        self.phase_from[usize::from(path_id)] = number;
+        Some(size)
+    }
+
+    /// The keys at hand have sealed half of what they may (RFC 9001 §6.6): it is time for the next.
+    pub fn are_worn(&self) -> bool {
+        let keys = self.spaces[Space::Data as usize].as_ref();
+        keys.is_some_and(|keys| self.sealed >= keys.local.packet.confidentiality_limit() / 2)
+    }
+
+    /// This packet, or one before it, was the first that the keys at hand have sealed on its path.
+    pub fn has_sealed(&self, path: usize, number: u64) -> bool {
+        number >= self.sealed_from[path]
+    }
+
+    /// Seal with the next keys from now on (RFC 9001 §6.1). What the client still sends with those before is opened.
+    pub fn update(&mut self) {
+        if let Some(mut secrets) = self.next.clone() {
+            let next = secrets.next_packet_keys();
+            self.turn(secrets, next);
+        }
+    }
+
+    /// A phase begins, of which nothing has come or left.
+    fn turn(&mut self, secrets: Secrets, next: PacketKeySet) {
+        let Some(keys) = &mut self.spaces[Space::Data as usize] else { return };
         keys.local.packet = next.local;
         self.before = Some(std::mem::replace(&mut keys.remote.packet, next.remote));
         self.next = Some(secrets);
         self.phase = !self.phase;
         self.phase_from = [u64::MAX; MOST_PATHS];
-        self.phase_from[usize::from(path_id)] = number;
-        Some(size)
+        (self.sealed, self.sealed_from) = (0, [u64::MAX; MOST_PATHS]);
     }
 
     /// Seal the packet from `start` to the end of `out`, whose header ends with the number that begins at `number_at`; the tag is
     /// appended. `None`: there are no keys.
     pub fn seal(
-        &self,
+        &mut self,
         Place { kind, path_id }: Place,
         out: &mut Vec<u8>,
         start: usize,
         (number, number_at, number_bytes): (u64, usize, usize),
     ) -> Option<()> {
+        if kind == Kind::OneRtt {
+            let from = &mut self.sealed_from[usize::from(path_id)];
+            (self.sealed, *from) = (self.sealed + 1, number.min(*from));
+        }
         let keys = &self.spaces[kind.space() as usize].as_ref()?.local;
         let (header, payload) = out[start..].split_at_mut(number_at + number_bytes - start);
         let tag = match path_id {
@@ -160,3 +192,6 @@ fn decrypt(key: &dyn PacketKey, (path_id, number): (u8, u64), header: &[u8], pay
     };
     Some(clear.ok()?.len())
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,6 +43,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let _ = state.set_send_buffer_size(UdpSockRef::from(&socket), SOCKET_BUFFER);
     let _ = state.set_recv_buffer_size(UdpSockRef::from(&socket), SOCKET_BUFFER);
     let _ = sys::set_least_timer_slack();
+    // Each file on its way has a descriptor; where they run out, 503 says so.
+    let _ = sys::raise_file_limit();
     let url = format!("https://{}:{}/", arguments.name, address.port());
     announce(&json!({
         "ready": true,
@@ -144,7 +146,7 @@ impl Serves for Loop {
             };
             let now = self.clock.now();
             for (meta, slice) in metas.iter().zip(&mut slices).take(count) {
-                let envelope = Envelope { remote: meta.addr, ecn: codepoint(meta.ecn) };
+                let envelope = Envelope { remote: meta.addr, local: meta.dst_ip, ecn: codepoint(meta.ecn) };
                 for datagram in slice[..meta.len].chunks_mut(meta.stride.max(1)) {
                     self.server.handle_datagram(now, envelope, datagram);
                 }
@@ -196,16 +198,29 @@ impl Loop {
 
     /// A datagram that the socket does not take is lost, as on any network.
     fn send(&mut self, run: &Run, length: usize) {
+        let mut sent = self.send_from(run.envelope.local, run, length);
+        // A broadcast's destination, or an address that has left the machine, is no source. `quinn-udp` takes the refusal for that of
+        // a network card without segmentation offload, and would do without that and ECN for good.
+        if run.envelope.local.is_some() && sent.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::InvalidInput)
+        {
+            sent = UdpSocketState::new(UdpSockRef::from(&self.socket)).and_then(|state| {
+                self.state = state;
+                self.send_from(None, run, length)
+            });
+        }
+        // What an ICMP message said of a client that is gone is no refusal.
+        self.write_errors += u64::from(sent.is_err_and(|error| error.kind() != io::ErrorKind::ConnectionRefused));
+    }
+
+    fn send_from(&self, src_ip: Option<IpAddr>, run: &Run, length: usize) -> io::Result<()> {
         let transmit = Transmit {
             destination: run.envelope.remote,
             ecn: EcnCodepoint::from_bits(run.envelope.ecn as u8),
             contents: &self.out[..length],
             segment_size: (length > run.size).then_some(run.size),
-            src_ip: None,
+            src_ip,
         };
-        let sent = self.state.try_send(UdpSockRef::from(&self.socket), &transmit);
-        // An ICMP error about a client that has gone does not mean that this datagram was refused.
-        self.write_errors += u64::from(sent.is_err_and(|error| error.kind() != io::ErrorKind::ConnectionRefused));
+        self.state.try_send(UdpSockRef::from(&self.socket), &transmit)
     }
 }
 
@@ -218,7 +233,7 @@ struct Run {
 impl Run {
     /// One more of `length` bytes may follow the `before` bytes that there are.
     fn takes(&self, envelope: Envelope, (before, length): (usize, usize), most: usize) -> bool {
-        let is_same = envelope.remote == self.envelope.remote && envelope.ecn == self.envelope.ecn;
+        let is_same = envelope == self.envelope;
         let is_open = before % self.size == 0 && before / self.size < most;
         is_same && is_open && length <= self.size && before + length <= MOST_BYTES - 28
     }

@@ -99,7 +99,7 @@ impl Server {
         Server {
             settings,
             store,
-            tokens: Tokens::new(&tls.secret),
+            tokens: Tokens::new(&tls.secret, since_1970()),
             tls,
             secrets,
             sessions: BTreeMap::new(),
@@ -372,6 +372,10 @@ impl Server {
 
 /// Head of the log of this connection.
 fn head(name: &str) -> Head<'_> {
+    Head { title: "playpath serve", name, since_1970: Some(since_1970()) }
+}
+
+fn since_1970() -> Duration {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Head { title: "playpath serve", name, since_1970: Some(Duration::from_nanos(since_epoch.as_nanos() as u64)) }
+    Duration::from_nanos(since_epoch.as_nanos() as u64)
 }

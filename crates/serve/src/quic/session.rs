@@ -6,7 +6,7 @@
 
 use crate::h3::{Broken, EXCESSIVE_LOAD, INTERNAL_ERROR, NO_ERROR};
 use crate::incoming::Incoming;
-use crate::quic::addresses::Addresses;
+use crate::quic::addresses::{Addresses, Ends};
 use crate::quic::ids::{self, Ids};
 use crate::quic::keys::{Keyring, MOST_PATHS, Place};
 use crate::quic::streams::Streams;
@@ -24,7 +24,7 @@ use playpath_transport::quic::receiving::Arrival;
 use playpath_units::Time;
 use rustls::ServerConfig;
 use rustls::quic::{KeyChange, ServerConnection, Version};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -41,10 +41,12 @@ struct Crypto {
     outgoing: Vec<u8>,
 }
 
-/// Addresses and ECN mark of a received or sent datagram.
-#[derive(Clone, Copy, Debug)]
+/// How a datagram came, or how it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     pub remote: SocketAddr,
+    /// The own address that it came to, or goes from; `None`: the system's choice.
+    pub local: Option<IpAddr>,
     pub ecn: Ecn,
 }
 
@@ -201,7 +203,8 @@ impl Session {
 
     /// A datagram arrived; its packets are opened in place.
     pub fn handle_datagram(&mut self, now: Time, envelope: Envelope, bytes: &mut [u8], store: &Store) {
-        let from = self.addresses.known(envelope.remote);
+        let ends = (envelope.remote, envelope.local);
+        let from = self.addresses.known(ends);
         let arrival = Arrival { from, ecn: envelope.ecn, bytes: bytes.len() as u32 };
         let path_id = match Header::parse(bytes, self.own.len()) {
             Some(Header::Short { destination, .. }) => self.path_of(&bytes[destination]),
@@ -224,7 +227,7 @@ impl Session {
             self.ids.iter_mut().for_each(|ids| ids.arrive(&packet[destination.clone()]));
             at += end;
             if self.endpoint.opens(kind) {
-                self.handle_packet(now, Place { kind, path_id }, packet, number_at, (envelope.remote, arrival));
+                self.handle_packet(now, Place { kind, path_id }, packet, number_at, (ends, arrival));
             }
         }
         self.serve(now, store);
@@ -235,19 +238,12 @@ impl Session {
         self.ids.iter().position(|ids| ids.owns(destination)).unwrap_or(0) as u8
     }
 
-    fn handle_packet(
-        &mut self,
-        now: Time,
-        place: Place,
-        packet: &mut [u8],
-        number_at: usize,
-        came: (SocketAddr, Arrival),
-    ) {
+    fn handle_packet(&mut self, now: Time, place: Place, packet: &mut [u8], number_at: usize, came: (Ends, Arrival)) {
         let Some(clear) = self.keys.open(place, packet, number_at) else { return };
         let Place { kind, path_id } = place;
-        let (endpoint, (remote, arrival)) = (&self.endpoint, came);
+        let (endpoint, (ends, arrival)) = (&self.endpoint, came);
         let is_used = |port| (0..MOST_PATHS).any(|path| endpoint.remote(path).is_some_and(|to| to.port == port));
-        let Some(from) = self.addresses.heard(remote, is_used) else { return };
+        let Some(from) = self.addresses.heard(ends, is_used) else { return };
         let arrival = Arrival { from, ..arrival };
         if path_id > 0 && !self.endpoint.handle_arrival(now, path_id, arrival) {
             return;
@@ -269,9 +265,12 @@ impl Session {
         let record =
             Packet { kind, number: clear.number, bytes: packet.len() as u32, ..Packet::default() }.with_ack(own);
         self.qlog.iter_mut().for_each(|log| log.received(now, path_id, &record, &opened.frames));
-        self.endpoint.handle_opened(now, &record, &opened.frames, arrival);
-        acks.iter().for_each(|(of, ack)| self.endpoint.handle_path_ack(now, *of, ack));
+        let is_taken = self.endpoint.handle_opened(now, &record, &opened.frames, arrival);
+        acks.iter().filter(|_| is_taken).for_each(|(of, ack)| self.endpoint.handle_path_ack(now, *of, ack));
         self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.endpoint));
+        if !is_taken {
+            return;
+        }
         self.keep_data(kind.space(), payload, &opened);
         self.keep_ids(now, &opened);
         self.speak_tls(now, kind.space());
@@ -347,7 +346,10 @@ impl Session {
                         crypto.incoming.store(*offset, bytes);
                     }
                 }
-                Data::Stream(id) => self.streams.keep(*id, *offset, bytes),
+                Data::Stream(id) if self.endpoint.may_receive(*id, offset + bytes.len() as u64) => {
+                    self.streams.keep(*id, *offset, bytes);
+                }
+                Data::Stream(_) => {} // it is over
                 Data::Id(..) => {}
             }
         }
@@ -472,15 +474,25 @@ impl Session {
     pub fn poll_datagram(&mut self, now: Time, out: &mut Vec<u8>) -> Option<Envelope> {
         loop {
             let datagram = self.endpoint.poll_transmit(now)?;
+            self.renew_keys();
             let start = out.len();
             self.ids[usize::from(datagram.path_id)].address(datagram.to.port);
-            if let Some(remote) = self.addresses.of(datagram.to.port)
+            if let Some((remote, local)) = self.addresses.of(datagram.to.port)
                 && self.put_datagram(&datagram, out).is_some()
             {
                 self.qlog.iter_mut().for_each(|log| log.sent(now, &datagram));
-                return Some(Envelope { remote, ecn: datagram.ecn });
+                return Some(Envelope { remote, local, ecn: datagram.ecn });
             }
             out.truncate(start); // it counts as lost
+        }
+    }
+
+    /// Only once the client has acknowledged something of the phase at hand (RFC 9001 §6.1).
+    fn renew_keys(&mut self) {
+        let (endpoint, keys) = (&self.endpoint, &self.keys);
+        let is_known = |path| endpoint.largest_acked(path).is_some_and(|number| keys.has_sealed(path, number));
+        if keys.are_worn() && endpoint.is_established() && (0..MOST_PATHS).any(is_known) {
+            self.keys.update();
         }
     }
 
@@ -528,11 +540,11 @@ impl Session {
     }
 
     pub fn remote(&self) -> Option<SocketAddr> {
-        self.addresses.first()
+        self.addresses.first().map(|(remote, _)| remote)
     }
 
     pub fn remote_of(&self, path: usize) -> Option<SocketAddr> {
-        self.addresses.of(self.endpoint.remote(path)?.port)
+        self.addresses.of(self.endpoint.remote(path)?.port).map(|(remote, _)| remote)
     }
 }
 

@@ -1,7 +1,7 @@
 //! HTTP/3 on a session's streams: requests in, answers out, and the client's CMCD reports of its playback.
 
 use crate::conversation::Access;
-use crate::h3::request::{Early, Outcome, Request, priority, put_answer};
+use crate::h3::request::{Early, Outcome, Request, priority, put_answer, put_continue};
 use crate::h3::{Broken, CONTROL_PREFACE, Control, FRAME_ERROR, ID_ERROR, NO_ERROR};
 use crate::http::Answer;
 use crate::incoming::Incoming;
@@ -156,7 +156,7 @@ impl Streams {
     ) -> Result<(), Broken> {
         loop {
             let readable = endpoint.readable(id);
-            let Some(Stream { incoming, request, asked, read, .. }) = self.streams.get_mut(&id) else {
+            let Some(Stream { incoming, outgoing, request, asked, read, .. }) = self.streams.get_mut(&id) else {
                 endpoint.read(now, id, readable);
                 return Ok(());
             };
@@ -183,6 +183,7 @@ impl Streams {
                     (Outcome::Nothing, _) if is_end && consumed == 0 && readable > 0 => return Err(FRAME_ERROR),
                     (Outcome::Refused(code), _) | (_, Some(code)) => self.give_up(endpoint, id, code),
                     (Outcome::Answer(answer), None) => self.answer(now, endpoint, (id, remote), *answer),
+                    (Outcome::Continue, None) => put_continue(outgoing),
                     (Outcome::Nothing, None) => {}
                 }
                 consumed

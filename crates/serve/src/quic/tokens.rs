@@ -13,7 +13,9 @@ use std::net::{IpAddr, SocketAddr};
 
 /// How long a Retry token is good: a client sends it at once, and again a few times.
 const GOOD_FOR: Duration = Duration::from_secs(15);
-/// Size of the HMAC in tokens of both kinds, bytes.
+/// What a token may be ahead of our time: a clock that is set right while the server is started anew.
+const SKEW: Duration = Duration::from_secs(1);
+/// Of an HMAC, in tokens of both kinds.
 const MAC: usize = 16;
 /// Key and nonce of version 1 (RFC 9001 §5.8).
 const RETRY_KEY: [u8; 16] = *b"\xbe\x0c\x69\x0b\x9f\x66\x57\x5a\x1d\x76\x6b\x54\xe3\x68\xc8\x4e";
@@ -22,16 +24,20 @@ const RETRY_NONCE: [u8; 12] = *b"\x46\x15\x99\xd3\x5d\x63\x2b\xf2\x23\x98\x25\xb
 const LEAST_RESET: usize = 21;
 const MOST_RESET: usize = 43;
 
-pub struct Tokens(Key);
+pub struct Tokens {
+    key: Key,
+    /// When the server's own time begins, since 1970: another one with the same secret reads its tokens, too.
+    start: Duration,
+}
 
 impl Tokens {
-    pub fn new(secret: &[u8; 32]) -> Tokens {
-        Tokens(Key::new(HMAC_SHA256, secret))
+    pub fn new(secret: &[u8; 32], start: Duration) -> Tokens {
+        Tokens { key: Key::new(HMAC_SHA256, secret), start }
     }
 
     fn mac(&self, words: &[&[u8]]) -> [u8; MAC] {
         let mut out = [0; MAC];
-        out.copy_from_slice(&sign(&self.0, &words.concat()).as_ref()[..MAC]);
+        out.copy_from_slice(&sign(&self.key, &words.concat()).as_ref()[..MAC]);
         out
     }
 
@@ -65,7 +71,7 @@ impl Tokens {
         remote: SocketAddr,
         (peer, own, original): (&[u8], &[u8], &[u8]),
     ) -> Option<Vec<u8>> {
-        let mut token = now.as_nanos().to_be_bytes().to_vec();
+        let mut token = (now + self.start).as_nanos().to_be_bytes().to_vec();
         token.extend(original);
         let mac = self.of_retry(&token, remote, own);
         token.extend(mac);
@@ -82,11 +88,11 @@ impl Tokens {
     pub fn original<'t>(&self, now: Time, remote: SocketAddr, own: &[u8], token: &'t [u8]) -> Option<&'t [u8]> {
         let (content, mac) = token.split_at_checked(token.len().checked_sub(MAC)?)?;
         let (at, original) = content.split_at_checked(8)?;
-        let at = Time::from_nanos(u64::from_be_bytes(at.try_into().ok()?));
-        // In constant time, so that the duration does not reveal how much of it is correct.
+        let (at, now) = (Time::from_nanos(u64::from_be_bytes(at.try_into().ok()?)), now + self.start);
+        // Without a hint of how much of it is right.
         let difference = self.of_retry(content, remote, own).iter().zip(mac).fold(0, |found, (a, b)| found | (a ^ b));
         let is_ours = difference == 0 && original.len() <= MAX_CID;
-        (is_ours && now < at + GOOD_FOR).then_some(original)
+        (is_ours && at <= now + SKEW && now < at + GOOD_FOR).then_some(original)
     }
 
     fn of_retry(&self, content: &[u8], remote: SocketAddr, own: &[u8]) -> [u8; MAC] {

@@ -21,7 +21,7 @@ fn links_lead_nowhere_outside() {
     assert_eq!(store.find("/clip.mpd").unwrap().media_type, "application/dash+xml");
     assert_eq!(store.find("/whole/clip.bin").unwrap().len, 5);
     let outside =
-        ["/stolen", "/clips/stolen", "/up/secret", "/up/www/clips/stolen", "/old", "/old/index.html", "/broken"];
+        ["/stolen", "/clips/stolen", "/up/secret", "/up/www/clips/stolen", "/old/", "/old/index.html", "/broken"];
     for target in outside {
         assert_eq!(store.find(target).err(), Some(Missing::NotFound), "{target}");
     }
@@ -34,6 +34,21 @@ fn links_lead_nowhere_outside() {
     let store = Store::open(&folder.join("www/alone")).unwrap();
     assert!(store.find("/alone").is_ok(), "who names the link wants what is behind it");
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// RFC 9110 §15.6.4: a client that is told 404 would not ask again when there are descriptors.
+#[test]
+fn a_file_that_cannot_be_opened_now_is_not_missing() {
+    for (errno, why) in [
+        (Errno::MFILE, Missing::Unavailable),
+        (Errno::NFILE, Missing::Unavailable),
+        (Errno::IO, Missing::Unavailable),
+        (Errno::NOENT, Missing::NotFound),
+        (Errno::NAMETOOLONG, Missing::NotFound),
+        (Errno::ACCESS, Missing::Forbidden),
+    ] {
+        assert_eq!(refused(errno.into()), why, "{errno}");
+    }
 }
 
 #[test]
@@ -60,8 +75,27 @@ fn a_folder_is_served_and_nothing_beside_it() {
     ] {
         assert_eq!(store.find(target).err(), Some(why), "{target}");
     }
+    std::fs::write(folder.join("www/a b/index.html"), "<html>").unwrap();
+    assert_eq!(store.find("/a%20b?x").err(), Some(Missing::Folder));
+    assert_eq!(store.find("/a%20b/?x").unwrap().len, 6);
     let store = Store::open(&folder.join("www/index.html")).unwrap();
     assert!(store.find("/").is_ok() && store.find("/index.html").is_ok());
     assert_eq!(store.find("/a%20b/clip.mpd").err(), Some(Missing::NotFound));
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// RFC 9110 §8.8.2.1: no date later than now is told; and HTTP's dates begin with 1970, before which writing one down would panic.
+#[test]
+fn a_file_s_date_can_be_told_whatever_it_is() {
+    let place = std::env::temp_dir().join(format!("playpath-dates-{}", std::process::id()));
+    let file = File::create(&place).unwrap();
+    let (now, century) = (SystemTime::now(), std::time::Duration::from_secs(100 * 365 * 86_400));
+    let tags = [SystemTime::UNIX_EPOCH - century, now + century, now + 200 * century].map(|date| {
+        file.set_modified(date).unwrap();
+        let found = Store::open(&place).unwrap().find("/").unwrap();
+        assert!((SystemTime::UNIX_EPOCH..=SystemTime::now()).contains(&found.modified), "{date:?}");
+        found.tag
+    });
+    assert!(tags[0] != tags[1] && tags[1] != tags[2], "{tags:?}");
+    std::fs::remove_file(place).unwrap();
 }

@@ -169,14 +169,26 @@ impl Connection {
         self.turn_to(at_hand);
     }
 
-    /// Address of the peer on a path, if a packet has been received there.
+    /// Largest number of a packet of data on a path that was acknowledged.
+    pub fn largest_acked(&self, path: usize) -> Option<u64> {
+        self.lane(path).and_then(|lane| lane.spaces[Space::Data as usize].board.largest_acked())
+    }
+
+    /// Where the peer is on a path, if it has been heard there.
     pub fn remote(&self, path: usize) -> Option<Address> {
         self.lane(path).and_then(|lane| lane.route.known_remote())
     }
 
-    /// Handle a decrypted packet of the current datagram, with all its frames; those in `packet` are ignored.
-    pub fn handle_opened(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
-        self.handle_packet(now, packet, frames, arrival);
+    /// A packet of the datagram at hand that could be opened, with all its frames; those in `packet` do not count. `false`: it was
+    /// dropped (RFC 9000 §12.3, §14.1) or broke a rule, and nobody has looked at all of its frames.
+    #[must_use]
+    pub fn handle_opened(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) -> bool {
+        self.handle_packet(now, packet, frames, arrival)
+    }
+
+    /// Bytes of a stream up to `end` are within what the peer may send on it (RFC 9000 §4.1); of a stream that is over none are.
+    pub fn may_receive(&self, id: u64, end: u64) -> bool {
+        self.streams.may_receive(id, end)
     }
 
     /// The peer broke a rule that only the bytes show: close with this code of RFC 9000 §20.1.

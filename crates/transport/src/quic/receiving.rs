@@ -51,13 +51,14 @@ impl Connection {
         true
     }
 
-    /// A packet beside others, or while the handshake lasts.
+    /// A packet beside others, or while the handshake lasts. Whether it was taken: neither dropped nor against a rule.
     #[inline(never)]
-    pub(super) fn handle_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
+    pub(super) fn handle_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) -> bool {
         self.is_settled = false;
-        if let Err(violation) = self.take_early(now, packet, frames, arrival) {
+        self.take_early(now, packet, frames, arrival).unwrap_or_else(|violation| {
             self.close_for(now, violation.code(), Reason::Violation(violation));
-        }
+            false
+        })
     }
 
     // Inlined where a datagram has one packet, of data.
@@ -65,7 +66,8 @@ impl Connection {
     #[inline(always)]
     fn open_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
         if packet.kind != Kind::OneRtt || !self.handshake.is_over() || !self.handshake.receives(Kind::OneRtt) {
-            return self.handle_packet(now, packet, frames, arrival);
+            self.handle_packet(now, packet, frames, arrival);
+            return;
         }
         let was_settled = std::mem::take(&mut self.is_settled);
         if let Err(violation) = self.take_packet(now, (Kind::OneRtt, was_settled), packet, frames, arrival) {
@@ -73,16 +75,22 @@ impl Connection {
         }
     }
 
-    fn take_early(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) -> Result<(), Violation> {
+    fn take_early(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        frames: &[Frame],
+        arrival: Arrival,
+    ) -> Result<bool, Violation> {
         let is_small = packet.kind == Kind::Initial && !self.is_client && arrival.bytes < MIN_INITIAL;
         if is_small || !self.handshake.receives(packet.kind) {
             self.lane.stats.packets_dropped += 1;
-            return Ok(());
+            return Ok(false);
         }
         self.take_packet(now, (packet.kind, false), packet, frames, arrival)
     }
 
-    /// `was_settled`: before the packet came.
+    /// `Ok(false)`: it has come before. `was_settled`: before the packet came.
     #[inline(always)]
     fn take_packet(
         &mut self,
@@ -91,13 +99,13 @@ impl Connection {
         packet: &Packet,
         frames: &[Frame],
         arrival: Arrival,
-    ) -> Result<(), Violation> {
+    ) -> Result<bool, Violation> {
         let space = kind.space();
         let is_highest =
             self.lane.spaces[space as usize].arrivals.largest().is_none_or(|largest| packet.number > largest);
         if !self.numbers(space).arrivals.take(now, packet.number, arrival.ecn) {
             self.lane.stats.packets_dropped += 1;
-            return Ok(());
+            return Ok(false);
         }
         if self.state == State::Open {
             self.has_sent_since_arrival = false;
@@ -138,7 +146,7 @@ impl Connection {
             self.is_settled = false;
             self.follow_peer(now, arrival.from, arrival.bytes);
         }
-        Ok(())
+        Ok(true)
     }
 
     #[inline(always)]
@@ -189,7 +197,8 @@ impl Connection {
             Frame::Close { code } => self.drain(now, code),
             // Connection ids are bytes, which are kept outside ([`external`](super::external)).
             Frame::NewConnectionId { .. } | Frame::RetireConnectionId { .. } => {}
-            Frame::Ping | Frame::DataBlocked(_) | Frame::StreamDataBlocked { .. } => {}
+            Frame::StreamDataBlocked { id, .. } => self.streams.on_stream_data_blocked(id, &self.config)?,
+            Frame::Ping | Frame::DataBlocked(_) => {}
         }
         Ok(())
     }

@@ -44,6 +44,10 @@ fn what_is_malformed_or_too_large_is_refused() {
     put_string(&mut bomb, 7, &"b".repeat(3000));
     bomb.extend([0xbe; 1000]);
     assert_eq!(Decoder::default().decode(&bomb), None);
+    // An octet is one, whatever text it is: 1 + 4 + 32.
+    let mut decoder = Decoder::default();
+    assert_eq!(decoder.decode(b"\x40\x01x\x04caf\xe9").unwrap(), [field("x", "caf\u{fffd}")]);
+    assert_eq!(decoder.size, 37);
     // The table holds 4096 bytes: older entries go.
     let mut decoder = Decoder::default();
     for _ in 0..10 {

@@ -16,6 +16,13 @@ fn huffman() {
     assert_eq!(decode(&section), Some(vec![(":authority".into(), "www.example.com".into())]));
 }
 
+/// RFC 9110 §5.5: Latin-1 in a value is no reason to end a connection.
+#[test]
+fn other_octets_than_ascii() {
+    let section = [&[0x00, 0x00, 0x21, b'x', 0x04][..], b"caf\xe9"].concat();
+    assert_eq!(decode(&section), Some(vec![("x".into(), "caf\u{fffd}".into())]));
+}
+
 #[test]
 fn what_is_encoded_is_decoded() {
     let long = "x".repeat(700);
@@ -34,7 +41,8 @@ fn what_is_refused() {
         (&[0x00, 0x00, 0xff, 0x64], "beyond the static table"),
         (&[0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], "an integer without end"),
         (&[0x00, 0x00, 0x51, 0x05, b'a'], "cut"),
-        (&[0x00, 0x00, 0x51, 0x01, 0xff], "no text"),
+        (&[0x00, 0x00, 0x51, 0x81, 0x00], "padding of zeros: `0` is 00000"),
+        (&[0x00, 0x00, 0x51, 0x82, 0x07, 0xff], "a byte of padding"),
     ] {
         assert_eq!(decode(section), None, "{why}");
     }

@@ -99,6 +99,24 @@ fn a_body_that_is_not_as_long_as_announced_is_malformed() {
     }
 }
 
+/// RFC 9110 §10.1.1: the client waits for 100 (Continue) with the body.
+#[test]
+fn who_expects_it_is_told_to_go_on() {
+    let store = Store::open(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let more = [(":method", "PUT"), GET[1], GET[2], GET[3], ("content-length", "3"), ("expect", "100-continue")];
+    let mut request = Request::default();
+    let found = request.handle(&headers(more.into_iter()), &store, SystemTime::UNIX_EPOCH);
+    assert!(matches!(found, Ok((_, Outcome::Continue))));
+    assert!(matches!(request.handle(&[0x00, 0x03], &store, SystemTime::UNIX_EPOCH), Ok((2, Outcome::Nothing))));
+    let found = request.handle(b"abc", &store, SystemTime::UNIX_EPOCH);
+    assert!(matches!(found, Ok((3, Outcome::Answer(answer))) if answer.status == 200));
+    let mut out = Outgoing::default();
+    put_continue(&mut out);
+    let mut bytes = vec![0; out.end() as usize];
+    out.read(0, &mut bytes).unwrap();
+    assert_eq!(bytes, [0x01, 4, 0, 0, 0xff, 0], "HEADERS of entry 63 of QPACK's static table");
+}
+
 #[test]
 fn priorities() {
     for (value, urgency, incremental) in

@@ -1,7 +1,19 @@
 use super::*;
 
-fn at(host: u8, port: u16) -> SocketAddr {
-    SocketAddr::from(([10, 0, 0, host], port))
+fn at(host: u8, port: u16) -> Ends {
+    (SocketAddr::from(([10, 0, 0, host], port)), None)
+}
+
+/// RFC 9000 §9: an answer comes from where the client sends to, on a machine with several addresses, too.
+#[test]
+fn the_own_address_is_the_one_that_the_client_sends_to() {
+    let mut addresses = Addresses::default();
+    let own = [1, 2].map(|host| Some(IpAddr::from([192, 0, 2, host])));
+    let client = at(1, 1000).0;
+    let first = addresses.known((client, own[0]));
+    let other = addresses.heard((client, own[1]), |_| false).unwrap();
+    assert_eq!([first, other].map(|address| addresses.of(address.port)), own.map(|own| Some((client, own))));
+    assert_eq!(first.host, other.host, "the client has not moved");
 }
 
 #[test]

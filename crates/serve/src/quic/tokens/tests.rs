@@ -1,5 +1,8 @@
 use super::*;
 
+/// Since 1970, some day.
+const YEARS: Duration = Duration::from_secs(1_700_000_000);
+
 /// RFC 9001 appendix A.4: the token is `token`.
 #[test]
 fn the_tag_of_the_rfc() {
@@ -16,7 +19,7 @@ fn the_tag_of_the_rfc() {
 
 #[test]
 fn a_token_is_of_an_address_an_id_and_a_time() {
-    let tokens = Tokens::new(&[7; 32]);
+    let tokens = Tokens::new(&[7; 32], YEARS);
     let remote: SocketAddr = "10.0.0.1:5000".parse().unwrap();
     let packet = tokens.retry(Time::from_secs(1), remote, (&[1], &[2; 8], &[3; 9])).unwrap();
     let token = &packet[5 + 2 + 9..packet.len() - 16];
@@ -28,7 +31,11 @@ fn a_token_is_of_an_address_an_id_and_a_time() {
     assert_eq!(original(2, "10.0.0.1:5001", 2), None, "another port");
     assert_eq!(original(2, "10.0.0.2:5000", 2), None, "another host");
     assert_eq!(original(2, "10.0.0.1:5000", 4), None, "another id");
-    assert_eq!(Tokens::new(&[8; 32]).original(Time::from_secs(2), remote, &[2; 8], token), None, "another server");
+    assert_eq!(
+        Tokens::new(&[8; 32], YEARS).original(Time::from_secs(2), remote, &[2; 8], token),
+        None,
+        "another server"
+    );
     for cut in 0..token.len() {
         assert_eq!(tokens.original(Time::from_secs(2), remote, &[2; 8], &token[..cut]), None);
     }
@@ -36,9 +43,22 @@ fn a_token_is_of_an_address_an_id_and_a_time() {
 
 #[test]
 fn a_reset_is_shorter_than_what_it_answers() {
-    let tokens = Tokens::new(&[7; 32]);
+    let tokens = Tokens::new(&[7; 32], YEARS);
     let reset = |bytes| tokens.reset(&[1; 8], bytes, || Some(u64::MAX));
     assert_eq!((reset(21), reset(22).unwrap().len(), reset(1500).unwrap().len()), (None, 21, 43));
     let made = reset(1500).unwrap();
     assert_eq!((made[0] & 0xc0, &made[27..]), (0x40, &tokens.of_reset(&[1; 8])[..]));
+}
+
+/// RFC 9000 §8.1.4: a server that was started anew with the same key reads the tokens of the one before, for as long as they are good;
+/// none is of a time to come.
+#[test]
+fn a_restart_makes_no_token_good_again() {
+    let remote: SocketAddr = "10.0.0.1:5000".parse().unwrap();
+    let started = |seconds| Tokens::new(&[7; 32], YEARS + Duration::from_secs(seconds));
+    let packet = started(0).retry(Time::from_secs(100), remote, (&[1], &[2; 8], &[3; 9])).unwrap();
+    let token = &packet[5 + 2 + 9..packet.len() - 16];
+    let is_good = |start, now| started(start).original(Time::from_secs(now), remote, &[2; 8], token).is_some();
+    assert!(is_good(101, 0) && is_good(101, 13) && !is_good(101, 14) && !is_good(500, 1));
+    assert!(is_good(0, 99) && !is_good(0, 98), "a second of skew");
 }

@@ -60,6 +60,7 @@ pub fn read_parameters(bytes: &[u8], source: &[u8]) -> Option<OfClient> {
             0x07 => found.max_uni_data = number()?,
             0x08 => found.common.initial_max_streams = bounded(number()?)?,
             0x09 => found.max_uni_streams = bounded(number()?)?,
+            0x0c if !value.is_empty() => return None, // disable_active_migration
             0x0a => found.common.ack_delay_exponent = number().filter(|&exponent| exponent <= 20)? as u8,
             0x0b => found.common.max_ack_delay_ms = number().filter(|&delay| delay < 1 << 14)?,
             0x0e => found.max_ids = number().filter(|&limit| limit >= 2)?,

@@ -17,54 +17,49 @@ impl Streams {
     }
 
     fn admit_new(&mut self, id: u64, config: &Config) -> Result<bool, Violation> {
-        let index = id >> 2;
-        if id & 2 != 0 {
-            return self.admit_uni(id, config);
-        }
-        if self.is_own(id) {
-            return if index < self.opened { Ok(false) } else { Err(Violation::StreamState) };
-        }
-        if index < self.peer_opened {
+        if !self.is_to_open(id, config)? {
             return Ok(false);
         }
-        if index >= self.peer_may_open {
-            return Err(Violation::StreamLimit);
-        }
+        let (index, is_uni) = (id >> 2, id & 2 != 0);
+        let opened = if is_uni { &mut self.peer_uni_opened } else { &mut self.peer_opened };
         // All below open, too (§3.2).
-        for index in self.peer_opened..=index {
-            let stream = self.make(config);
+        for index in std::mem::replace(opened, index + 1)..=index {
+            let mut stream = self.make(config);
+            stream.send.fin_acked = is_uni; // there is no sending half
             self.map.insert(4 * index + (id & 3), stream);
         }
-        self.peer_opened = index + 1;
         Ok(true)
     }
 
-    /// As [`admit`](Self::admit), of a unidirectional stream.
-    fn admit_uni(&mut self, id: u64, config: &Config) -> Result<bool, Violation> {
-        let index = id >> 2;
-        if self.is_own(id) {
-            return if index < self.uni_opened { Ok(false) } else { Err(Violation::StreamState) };
+    /// A frame of the peer opens this stream (§3.2, §4.6); `Ok(false)`: it was opened before.
+    fn is_to_open(&self, id: u64, config: &Config) -> Result<bool, Violation> {
+        let (own, peer, may_open) = match id & 2 {
+            0 => (self.opened, self.peer_opened, self.peer_may_open),
+            _ => (self.uni_opened, self.peer_uni_opened, config.max_uni_streams),
+        };
+        match (id >> 2, self.is_own(id)) {
+            (index, true) => {
+                if index < own {
+                    Ok(false)
+                } else {
+                    Err(Violation::StreamState)
+                }
+            }
+            (index, false) if index >= may_open => Err(Violation::StreamLimit),
+            (index, false) => Ok(index >= peer),
         }
-        if index < self.peer_uni_opened {
-            return Ok(false);
-        }
-        if index >= config.max_uni_streams {
-            return Err(Violation::StreamLimit);
-        }
-        for index in self.peer_uni_opened..=index {
-            let mut stream = self.make(config);
-            stream.send.fin_acked = true; // there is no sending half
-            self.map.insert(4 * index + (id & 3), stream);
-        }
-        self.peer_uni_opened = index + 1;
-        Ok(true)
+    }
+
+    /// Of a stream of one direction: such a frame comes from its sender if `is_of_sender`, else from its receiver (§19.4, §19.5, §19.8,
+    /// §19.10, §19.13).
+    #[inline(always)]
+    fn check_direction(&self, id: u64, is_of_sender: bool) -> Result<(), Violation> {
+        if id & 2 != 0 && self.is_own(id) == is_of_sender { Err(Violation::StreamState) } else { Ok(()) }
     }
 
     pub fn on_stream(&mut self, frame: (u64, u64, u32, bool), config: &Config) -> Result<News, Violation> {
         let (id, offset, len, fin) = frame;
-        if id & 2 != 0 && self.is_own(id) {
-            return Err(Violation::StreamState); // §19.8: nothing comes on a stream of this end alone
-        }
+        self.check_direction(id, true)?;
         let before = self.peer_opened + self.peer_uni_opened;
         if !self.admit(id, config)? {
             return Ok(News::Nothing);
@@ -99,6 +94,7 @@ impl Streams {
     }
 
     pub fn on_reset(&mut self, now: Time, id: u64, final_size: u64, config: &Config) -> Result<News, Violation> {
+        self.check_direction(id, true)?;
         if !self.admit(id, config)? {
             return Ok(News::Nothing);
         }
@@ -124,6 +120,7 @@ impl Streams {
     }
 
     pub fn on_stop_sending(&mut self, id: u64, code: u32, config: &Config) -> Result<(), Violation> {
+        self.check_direction(id, false)?;
         if self.admit(id, config)? {
             self.reset(id, code); // §3.5: with the peer's code
         }
@@ -134,7 +131,13 @@ impl Streams {
             (self.limit, self.data_blocked) = (max, Pending::Idle);
         }
     }
+    /// STREAM_DATA_BLOCKED: there must be such a stream, or may be.
+    pub fn on_stream_data_blocked(&self, id: u64, config: &Config) -> Result<(), Violation> {
+        self.check_direction(id, true)?;
+        self.is_to_open(id, config).map(drop)
+    }
     pub fn on_max_stream_data(&mut self, id: u64, max: u64, config: &Config) -> Result<(), Violation> {
+        self.check_direction(id, false)?;
         if self.admit(id, config)? {
             self.raise_limit(id, max);
         }

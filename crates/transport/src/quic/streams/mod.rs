@@ -242,6 +242,10 @@ impl Streams {
             stream.send.priority = priority;
         }
     }
+    /// Bytes up to `end` are within what the peer may send.
+    pub fn may_receive(&self, id: u64, end: u64) -> bool {
+        self.map.get(id).is_some_and(|stream| end <= stream.receive.grant.limit())
+    }
     /// Bytes in order that wait for the reader.
     pub fn readable(&self, id: u64) -> u64 {
         self.map.get(id).map_or(0, |stream| stream.receive.in_order() - stream.receive.read)
