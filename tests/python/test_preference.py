@@ -53,6 +53,17 @@ def test_the_weighed_sum_may_be_proven_where_none_of_its_parts_is():
     assert Ranker({"one": alone, "other": alone}, VIDEO_CRITERIA).decide().weighed == {}
 
 
+def test_a_weighed_pair_is_without_difference_only_where_no_session_shows_one():
+    rates = np.where(np.arange(10) < 5, 4000.0, 2000.0)
+    same = runs(rates, 0.0, n=10)
+    for switches, unnoticed in ((0.0, ["two"]), (10.0, [])):
+        other = runs(rates, 0.0, n=10, switched_doublings=np.where(np.arange(10) == 3, switches, 0.0))
+        one = same | {"switched_doublings": [0.0] * 10}
+        ranker = Ranker({"one": one, "two": other}, VIDEO_CRITERIA)
+        assert ranker.decide().unnoticed == unnoticed
+        assert ranker.headline.startswith("No difference") == bool(unnoticed)
+
+
 def test_races_weigh_the_picture_too():
     columns = (runs(jitter(4000), 1.0), runs(jitter(2000, seed=2), 0.0))
     decision = Ranker(dict(zip(("one", "other"), columns, strict=True)), VIDEO_CRITERIA, is_race=True).decide()

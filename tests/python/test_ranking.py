@@ -116,10 +116,36 @@ def test_few_runs_do_not_prove_alike():
         "in none of 10 runs would a viewer notice a difference in stall time from b, which leaves room for one in up to 26 % "
         "of sessions" in ranker.verdict
     )
-    # What is certain all the same is said.
-    assert "Proven besides: discarded frames 300 with a against 2 with b." in ranker.verdict
+    # What is certain all the same is said, and nobody reads that there is no difference.
+    assert ranker.headline == (
+        "Undecided after 10 runs between b and a; b leads and stalls for 0.002 s in the median run; certain is discarded "
+        "frames 300 with a against 2 with b."
+    )
+    assert decision.unnoticed == []
     more = {s: runs(44, **v) for s, v in values.items()}
     assert rank(more)[1].beaten == ["a"]
+
+
+def test_no_difference_is_one_that_no_session_shows_at_any_criterion():
+    same = {"stall_time_s": [0.0], "startup_delay_s": [1.0], "discarded_pictures": [1, 2, 3]}
+    once = runs(10, **same)
+    once["startup_delay_s"][4] = 9.0
+    for other, unnoticed in ((runs(10, **same), ["b"]), (once, [])):
+        ranker, decision = rank({"a": runs(10, **same), "b": other})
+        assert (decision.open, decision.unnoticed) == (["b"], unnoticed)
+        said = ranker.headline == "No difference in 10 runs that a viewer would notice between a and b."
+        assert said == bool(unnoticed)
+
+
+@pytest.mark.parametrize("is_race", [False, True])
+def test_the_only_rate_that_there_is_decides_nothing_and_is_not_open(is_race):
+    def film(stalls):
+        return {"played_s": [600.0] * 10, "stall_time_s": stalls, "mean_rate_kbps": [5240.0] * 10}
+
+    values = {"bbr": film([0.0] * 10), "cubic": film([400.0 + 5 * run for run in range(10)])}
+    ranker = Ranker(values, VIDEO_CRITERIA, prefer="picture", is_race=is_race)
+    assert ranker.headline == "bbr does not stall; cubic stalls for 422 s in the median run."
+    assert {found.metric: found.judged for found in ranker.decide().criteria["cubic"]}["mean_rate_kbps"] == "alike"
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,8 @@ pub struct Decision {
     pub beaten: Vec<String>,
     pub tied: Vec<String>,
     pub open: Vec<String>,
+    /// Of the open ones those of which no viewer would have noticed a difference from the best in any session.
+    pub unnoticed: Vec<String>,
     /// For each other sender not tied, against whom the next field holds it: the best, or in a race that it left because another was
     /// proven better, the first of these.
     pub against: BTreeMap<String, String>,

@@ -14,7 +14,7 @@
 //! The others, which are reached only after many runs, share `LATER` of it. A value that is missing (a session that never started to
 //! play has no start-up delay) counts as worse than any other.
 
-use crate::criteria::{GUARD, PICTURES, Prefer, is_constant, is_cost};
+use crate::criteria::{GUARD, Prefer, is_cost, is_only_picture};
 use crate::decision::{Decision, Difference, Relation};
 use crate::evidence::{Evidence, apart_level};
 use crate::metric::metric;
@@ -94,9 +94,7 @@ impl Ranker {
         let weighed = if proof == Proof::Bets { FIRST_LOOK } else { seeds };
         let preference = if *prefer == Prefer::Range { Preference::of(&runs, &criteria, weighed) } else { None };
         let mut steps = criteria.clone();
-        if proof == Proof::Bets {
-            steps.retain(|metric| !PICTURES.contains(&metric.name) || !is_constant(&runs, metric.name));
-        }
+        steps.retain(|metric| !is_only_picture(&runs, metric.name));
         if let Some(preference) = &preference {
             runs.iter_mut().for_each(|runs| {
                 let columns = preference.columns(runs);
@@ -214,7 +212,11 @@ impl Ranker {
 
     /// How two senders stand at one criterion, missing values included.
     pub fn relation(&self, one: usize, other: usize, metric: &'static Metric) -> Relation {
-        if metric.name == MIDDLE { self.over_the_range(one, other) } else { self.relation_at(one, other, metric) }
+        match metric.name {
+            MIDDLE => self.over_the_range(one, other),
+            name if is_only_picture(&self.runs, name) => Relation::Alike,
+            _ => self.relation_at(one, other, metric),
+        }
     }
 
     /// Apart where one is better at every corner of the range of weights, alike where they are at every corner.
@@ -347,6 +349,7 @@ impl Ranker {
             }
         }
         let names = |list: &[usize]| list.iter().map(|index| self.sender(*index).to_string()).collect();
+        let unnoticed: Vec<usize> = open.iter().copied().filter(|other| !self.is_noticed(*other, best)).collect();
         Decision {
             ranking: names(&order),
             ranks: ranks.iter().map(|(index, rank)| (self.sender(*index).to_string(), *rank)).collect(),
@@ -355,6 +358,7 @@ impl Ranker {
             beaten: names(&beaten),
             tied: names(&tied),
             open: names(&open),
+            unnoticed: names(&unnoticed),
             places: self.places(senders, &proofs),
             criteria: self.judge_each(&order),
             weighed: self.weighed(&order),

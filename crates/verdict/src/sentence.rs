@@ -7,7 +7,8 @@ use crate::neighbours;
 use crate::ranking::Ranker;
 use crate::standing::Standing;
 use crate::words::{
-    STALL, Shown, amount, difference, format_value, join, more_runs, outcome, quantity, range, some, values,
+    STALL, Shown, amount, compared, format_value, has, join, more_runs, outcome, quantity, range, some, unnoticed,
+    values,
 };
 use playpath_record::registry::Metric;
 use std::cell::RefCell;
@@ -121,8 +122,7 @@ impl<'a> Teller<'a> {
 
     fn sides(&self) -> Sides<'a> {
         let decision = self.decision;
-        let is_unnoticed = |sender: &String| self.deciding(sender).is_some_and(|found| found.noticed == 0);
-        let is_doubtful = |sender: &&String| !self.is_by_cost(sender) && !is_unnoticed(sender);
+        let is_doubtful = |sender: &&String| !self.is_by_cost(sender) && !decision.unnoticed.contains(sender);
         let doubtful: Vec<&String> = decision.open.iter().filter(is_doubtful).collect();
         let is_behind = |sender: &&String| decision.beaten.contains(sender) && !self.is_by_cost(sender);
         let behind: Vec<&String> = decision.ranking.iter().filter(is_behind).collect();
@@ -215,23 +215,19 @@ impl<'a> Teller<'a> {
 
     fn between(&self, together: &[&String], open: &[&String]) -> String {
         let found = self.deciding(open[0]);
-        let is_unnoticed = |sender: &&String| self.deciding(sender).is_some_and(|found| found.noticed == 0);
+        let is_unnoticed = |sender: &&String| self.decision.unnoticed.contains(*sender);
         if let Some(found) = found.as_ref().filter(|_| open.iter().all(is_unnoticed)) {
             let later = self.later(open);
             let costs = || self.cheapest(&[together, open].concat());
-            return format!("Not told apart: {}.{}", difference(found), if later.is_empty() { costs() } else { later });
+            return format!("Not told apart: {}.{}", unnoticed(found), if later.is_empty() { costs() } else { later });
         }
         if open.iter().all(|sender| self.decision.depends.contains_key(*sender)) {
             return String::new();
         }
         let doubtful = open.iter().filter_map(|sender| self.deciding(sender)).find(|found| found.noticed > 0).or(found);
         doubtful.map_or(String::new(), |found| match self.is_proven(&found.sender, metric(&found.metric)) {
-            true => format!(
-                "{} has {}; open is whether what else viewers weigh outweighs that.",
-                found.sender,
-                difference(&found)
-            ),
-            false => format!("Open: {} has {}.", found.sender, difference(&found)),
+            true => format!("{}; open is whether what else viewers weigh outweighs that.", has(&found)),
+            false => format!("Open: {}.", has(&found)),
         })
     }
 
@@ -257,7 +253,7 @@ impl<'a> Teller<'a> {
             let mut after = after.copied();
             let apart = after.find(|metric| self.ranker.relation(index, best, metric) == Relation::Apart);
             if let Some(found) = apart.and_then(|metric| self.ranker.difference(index, best, metric)) {
-                return format!(" What does differ: {sender} has {}.", difference(&found));
+                return format!(" What does differ: {}.", has(&found));
             }
         }
         String::new()
@@ -341,7 +337,7 @@ impl<'a> Teller<'a> {
         let mut unsure = behind().filter(|sender| self.decision.open.contains(sender)).peekable();
         let is_unsure = unsure.peek().is_some();
         let Some(shown) = unsure.next().or_else(|| behind().next()) else { return String::new() };
-        let detail = self.deciding(shown).map_or(String::new(), |d| format!(": {shown} has {}", difference(&d)));
+        let detail = self.deciding(shown).map_or(String::new(), |found| format!(": {}", has(&found)));
         if is_unsure {
             return format!("Which of them costs the network least is open{detail}.");
         }
@@ -360,7 +356,7 @@ impl<'a> Teller<'a> {
         let Some(behind) = self.next_behind() else { return String::new() };
         match self.deciding(behind) {
             Some(found) => {
-                format!("The next is {behind}: {}.", difference(&found))
+                format!("The next is {behind}: {}.", compared(&found))
             }
             None => {
                 let label = metric(&self.decision.deciding[behind]).label;

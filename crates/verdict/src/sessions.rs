@@ -1,5 +1,7 @@
 //! Two senders session by session, by the rule of the ranking: whom of the viewers one serves better, worse or alike.
 
+use crate::criteria::is_cost;
+use crate::metric::metric;
 use crate::preference::{CORNERS, MIDDLE};
 use crate::ranking::Ranker;
 use playpath_record::registry::{Better, Metric};
@@ -73,6 +75,20 @@ impl Ranker {
         let shares = preference.shares(value(worse), value(better));
         let most = shares.iter().max_by(|a, b| a.1.total_cmp(&b.1));
         most.map_or(preference.picture(), |(name, _)| name)
+    }
+
+    /// Whether a viewer would notice a difference in any session that both played: at a criterion, or in what is weighed.
+    pub(crate) fn is_noticed(&self, one: usize, other: usize) -> bool {
+        let differs = |criterion: &&'static Metric| {
+            let margin = self.margin(one, other, criterion);
+            self.sessions(one, other, criterion.name).any(|pair| match pair {
+                (Some(a), Some(b)) => (a - b).abs() > margin,
+                (a, b) => a != b,
+            })
+        };
+        let weighs = |session| CORNERS.iter().any(|name| self.noticed(one, other, metric(name), session).is_ne());
+        self.criteria.iter().filter(|criterion| !is_cost(criterion)).any(differs)
+            || self.preference.is_some() && (0..self.together(one, other)).any(weighs)
     }
 }
 

@@ -120,16 +120,28 @@ pub(crate) fn more_runs(count: usize) -> String {
     format!("{about} more run{}", if count == 1 { "" } else { "s" })
 }
 
-pub(crate) fn difference(found: &Difference) -> String {
+/// How a sender stands against another, with the sender as the subject; where no run tells them apart, how much that leaves open.
+pub(crate) fn has(found: &Difference) -> String {
+    if found.noticed == 0 && found.relation != Relation::Apart {
+        return unnoticed(found);
+    }
+    format!("{} has {}", found.sender, compared(found))
+}
+
+pub(crate) fn unnoticed(found: &Difference) -> String {
+    format!(
+        "in none of {} runs would a viewer notice a difference in {} from {}, which leaves room for one in up to {:.0} % of sessions",
+        found.n,
+        metric(&found.metric).label,
+        found.best,
+        100.0 * share_at_most(0, found.n),
+    )
+}
+
+/// What a sender has more or less than another.
+pub(crate) fn compared(found: &Difference) -> String {
     let metric = metric(&found.metric);
     let (label, best, n) = (metric.label, &found.best, found.n);
-    if found.noticed == 0 && found.relation == Relation::Open {
-        let room = 100.0 * share_at_most(0, n);
-        return format!(
-            "in none of {n} runs would a viewer notice a difference in {label} from {best}, which leaves room for one in up to \
-             {room:.0} % of sessions"
-        );
-    }
     let more = |value: f64| {
         format!("{} {}", range(metric, &[value.abs()]), if value.is_sign_negative() { "less" } else { "more" })
     };

@@ -96,6 +96,8 @@ class Decision:
     tied: list[str]
     open: list[str]
     """`beaten`, `tied` and `open`: the other senders: apart from the best, alike with it, undecided."""
+    unnoticed: list[str]
+    """Of the open ones those of which no viewer would have noticed a difference from the best in any session."""
     against: dict[str, str]
     """For each other sender not tied, whom `deciding` holds it against: the best, or in a race that it left because another was
     proven better, that one."""
