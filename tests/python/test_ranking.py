@@ -148,6 +148,13 @@ def test_the_only_rate_that_there_is_decides_nothing_and_is_not_open(is_race):
     assert {found.metric: found.judged for found in ranker.decide().criteria["cubic"]}["mean_rate_kbps"] == "alike"
 
 
+def test_a_label_with_a_comma_is_none_beside_a_number():
+    values = {"a": {"late_packet_ratio": [0.0, 0.001] * 10}, "b": {"late_packet_ratio": [0.2, 0.201] * 10}}
+    ranker, _ = rank(values)
+    assert ranker.headline.endswith("; b has 0.201 late packets (share).")
+    assert "packets, share" not in ranker.verdict
+
+
 @pytest.mark.parametrize(
     ("runs", "apart", "proven", "clear"), [(7, 10.0, False, True), (30, 10.0, True, False), (7, 0.01, False, False)]
 )

@@ -7,7 +7,7 @@ use crate::neighbours;
 use crate::ranking::Ranker;
 use crate::standing::Standing;
 use crate::words::{
-    STALL, Shown, amount, compared, format_value, has, join, more_runs, outcome, quantity, range, some, unnoticed,
+    STALL, Shown, amount, compared, format_value, has, join, label, more_runs, outcome, quantity, range, some, unnoticed,
     values,
 };
 use playpath_record::registry::Metric;
@@ -207,7 +207,7 @@ impl<'a> Teller<'a> {
             .map_or(String::new(), |played| format!(", {} in an hour of video", amount_of(most * HOUR_S / played)));
         format!(
             " Their {} differs by at most {} a session on average{hour}, if none counts for more than {}.",
-            metric.label,
+            label(metric),
             amount_of(most),
             amount_of(session)
         )
@@ -288,7 +288,7 @@ impl<'a> Teller<'a> {
             found.sort_by(|a, b| a.0.middle.total_cmp(&b.0.middle).then_with(|| a.1.cmp(b.1)));
             self.described.borrow_mut().extend(found.iter().map(|(_, sender)| ((*sender).clone(), metric.name)));
             let others = values(metric, &found)?;
-            Some(format!("{} {others} against {} with {}", metric.label, amount(metric, &[bests]), self.best))
+            Some(format!("{} {others} against {} with {}", label(metric), amount(metric, &[bests]), self.best))
         };
         let seen: Vec<&'static Metric> =
             self.ranker.criteria.iter().copied().filter(|metric| !is_cost(metric)).collect();
@@ -359,7 +359,7 @@ impl<'a> Teller<'a> {
                 format!("The next is {behind}: {}.", compared(&found))
             }
             None => {
-                let label = metric(&self.decision.deciding[behind]).label;
+                let label = label(metric(&self.decision.deciding[behind]));
                 format!("The next is {behind}, some of whose sessions have no {label}.")
             }
         }
@@ -395,7 +395,7 @@ impl<'a> Teller<'a> {
         let part = |metric: &&'static Metric| {
             let figure = amount(metric, &[self.shown(self.best, metric)?]);
             let is_count = metric.unit.is_empty();
-            Some(if is_count { format!("{figure} {}", metric.label) } else { format!("{} {figure}", metric.label) })
+            Some(if is_count { format!("{figure} {}", label(metric)) } else { format!("{} {figure}", label(metric)) })
         };
         let parts: Vec<String> = shown.filter_map(part).collect();
         if parts.is_empty() {

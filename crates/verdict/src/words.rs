@@ -58,8 +58,13 @@ pub(crate) fn outcome(metric: &Metric, shown: &[Shown], of: &str) -> String {
         }
         STALL => format!("{} for {figure}{of}{means}", pick("stalls", "stall")),
         RATE => format!("{} {figure} of video{of}{means}", pick("shows", "show")),
-        _ => format!("{} {figure} {}{of}{means}", pick("has", "have"), metric.label),
+        _ => format!("{} {figure} {}{of}{means}", pick("has", "have"), label(metric)),
     }
+}
+
+/// What a metric is called beside a number: "late packets (share)", which tables have with a comma.
+pub(crate) fn label(metric: &Metric) -> String {
+    metric.label.split_once(", ").map_or(metric.label.into(), |(what, of)| format!("{what} ({of})"))
 }
 
 /// A figure with its unit, or the range of several, and the means where those are unlike them.
@@ -132,7 +137,7 @@ pub(crate) fn unnoticed(found: &Difference) -> String {
     format!(
         "in none of {} runs would a viewer notice a difference in {} from {}, which leaves room for one in up to {:.0} % of sessions",
         found.n,
-        metric(&found.metric).label,
+        label(metric(&found.metric)),
         found.best,
         100.0 * share_at_most(0, found.n),
     )
@@ -141,7 +146,7 @@ pub(crate) fn unnoticed(found: &Difference) -> String {
 /// What a sender has more or less than another.
 pub(crate) fn compared(found: &Difference) -> String {
     let metric = metric(&found.metric);
-    let (label, best, n) = (metric.label, &found.best, found.n);
+    let (label, best, n) = (label(metric), &found.best, found.n);
     let more = |value: f64| {
         format!("{} {}", range(metric, &[value.abs()]), if value.is_sign_negative() { "less" } else { "more" })
     };
