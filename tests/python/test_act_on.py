@@ -13,6 +13,7 @@ from playpath.results.costs import hourly_costs
 from playpath.results.latex import escaped
 from playpath.results.neighbours import Neighbours, neighbours
 from playpath.run.session_store import session_key
+from playpath.show import console
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +91,12 @@ def test_where_nothing_is_proven_a_trial_finds_what_one_notices():
     values = [result.values(name, trial.metric) for name in (trial.sender, trial.best)]
     assert trial.viewers_per_arm == viewers_per_arm(*values, trial.difference) > 1
     assert viewers_per_arm([0.0, 0.0], [0.0, 0.0], 0.1) is None  # nobody stalled: how viewers differ was not seen
+
+
+def test_the_table_has_the_p_value_of_what_viewers_weigh(switching):
+    assert switching.decision.deciding == {"cubic": "switched_doublings"}
+    cells = console._difference_cells(switching, "cubic")
+    assert cells == ["quality switches, in doublings of the rate", "+24", "24 to 24", "<0.001", "worse"]
 
 
 def test_equal_arms_without_spread_or_difference():

@@ -67,8 +67,11 @@ pub struct Decision {
     /// proven better, the first of these.
     pub against: BTreeMap<String, String>,
     /// For each other sender not tied, the criterion where it first differs from that one; where viewers weigh several against each
-    /// other, the one that makes most of the difference.
+    /// other, the one that makes most of the difference that they notice: also switches of quality, which are no criterion.
     pub deciding: BTreeMap<String, String>,
+    /// For each other sender not tied, the p value of that comparison, corrected for all pairs; where several are weighed against each
+    /// other, that of what they sum up to. None where nothing is random.
+    pub p_values: BTreeMap<String, f64>,
     /// Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of stall, in
     /// seconds at one step less of the picture, at which that changes.
     pub depends: BTreeMap<String, f64>,

@@ -7,8 +7,8 @@ use crate::neighbours;
 use crate::ranking::Ranker;
 use crate::standing::Standing;
 use crate::words::{
-    STALL, Shown, amount, compared, format_value, has, join, label, more_runs, outcome, quantity, range, some, unnoticed,
-    values,
+    STALL, Shown, amount, compared, format_value, has, join, label, more_runs, outcome, quantity, range, some,
+    unnoticed, values,
 };
 use playpath_record::registry::Metric;
 use std::cell::RefCell;

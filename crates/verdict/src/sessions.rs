@@ -69,12 +69,13 @@ impl Ranker {
 
     /// What makes most of the difference that viewers weigh in this session.
     fn main_part(&self, one: usize, other: usize, session: usize, by: Ordering) -> &'static str {
-        let preference = self.preference.as_ref().expect("only asked of a weighing");
         let (worse, better) = if by == Ordering::Less { (one, other) } else { (other, one) };
-        let value = |sender: usize| move |name: &str| self.value(sender, name, session).unwrap_or(0.0);
-        let shares = preference.shares(value(worse), value(better));
-        let most = shares.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        most.map_or(preference.picture(), |(name, _)| name)
+        self.largest_of(&self.parts_in(worse, better, session))
+    }
+
+    /// What one loses more than another in a session by each figure that viewers weigh and would notice.
+    pub(crate) fn parts_in(&self, one: usize, other: usize, session: usize) -> Vec<(&'static str, f64)> {
+        self.parts_by(one, other, |sender, name| self.value(sender, name, session))
     }
 
     /// Whether a viewer would notice a difference in any session that both played: at a criterion, or in what is weighed.

@@ -152,7 +152,7 @@ pub(crate) fn compared(found: &Difference) -> String {
     };
     let compared = |value: f64| format!("{} {label} than {best}", more(value));
     match (found.p_adjusted, found.ci95) {
-        (None, _) => compared(found.mean),
+        (None, None) => compared(found.mean),
         (_, None) => {
             format!("{} on average, noticeably different in {} of {n} runs", compared(found.mean), found.noticed)
         }

@@ -102,7 +102,11 @@ class Decision:
     """For each other sender not tied, whom `deciding` holds it against: the best, or in a race that it left because another was
     proven better, that one."""
     deciding: dict[str, str]
-    """The criterion where it first differs from that one."""
+    """The criterion where it first differs from that one; where several are weighed against each other, the one that makes most of
+    the difference that one notices, which may be the switches of quality."""
+    p_values: dict[str, float]
+    """The p value of that comparison, corrected for all pairs of senders; where several are weighed against each other, that of
+    what they sum up to. Empty where nothing is random."""
     depends: dict[str, float]
     """Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of
     stall, in seconds at one step less of the picture, at which that changes."""
@@ -143,6 +147,7 @@ _BY_SENDER: dict[str, Callable[[Any], Any]] = {
     "weighed": str,
     "against": str,
     "deciding": str,
+    "p_values": float,
 }
 """What a decision has for each sender, and how it is read from JSON."""
 

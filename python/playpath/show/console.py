@@ -286,8 +286,8 @@ def _difference_cells(result: Comparison, sender: str) -> list[str]:
     if found.ci95 is not None:
         low, high = (format_value(value) for value in found.ci95)
         interval = f"{low} to {high}"
-    # The p value on which the word beside it rests, if this criterion was tested for itself.
-    p = found.p if found.p_adjusted is None else found.p_adjusted
+    # On which the word beside it rests: where viewers weigh, of what all parts sum up to.
+    p = decision.p_values.get(sender)
     p_value = "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
     difference = f"{format_difference(found.middle)} {unit}".strip()
     if found.significant and found.ci95 is not None and found.ci95[0] <= 0 <= found.ci95[1]:
