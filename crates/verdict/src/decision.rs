@@ -77,6 +77,8 @@ pub struct Decision {
     pub depends: BTreeMap<String, f64>,
     /// Estimate of the further runs that would settle all open comparisons.
     pub more_runs: Option<usize>,
+    /// The same for each open one by itself, where it is known.
+    pub more_runs_of: BTreeMap<String, usize>,
     /// The same for what the viewer sees alone, without the network's costs.
     pub more_runs_for_viewer: Option<usize>,
 }

@@ -365,12 +365,14 @@ impl Ranker {
             }
         }
         let names = |list: &[usize]| list.iter().map(|index| self.sender(*index).to_string()).collect();
+        let runs_of = |other: &usize| Some((self.sender(*other).to_string(), self.more_runs(best, *other, |_| true)?));
         let unnoticed: Vec<usize> = open.iter().copied().filter(|other| !self.is_noticed(*other, best)).collect();
         Decision {
             ranking: names(&order),
             ranks: ranks.iter().map(|(index, rank)| (self.sender(*index).to_string(), *rank)).collect(),
-            more_runs: self.more_runs(best, &open, |_| true),
-            more_runs_for_viewer: self.more_runs(best, &open, |metric| !is_cost(metric)),
+            more_runs: self.until_settled(best, &open, |_| true),
+            more_runs_of: open.iter().filter_map(runs_of).collect(),
+            more_runs_for_viewer: self.until_settled(best, &open, |metric| !is_cost(metric)),
             beaten: names(&beaten),
             tied: names(&tied),
             open: names(&open),
@@ -517,22 +519,26 @@ impl Ranker {
         if is_behind { relation } else { Relation::Alike }
     }
 
-    /// Runs until all open comparisons are settled: each at its criterion, and at those that follow until one tells.
-    fn more_runs(&self, best: usize, undecided: &[usize], counts: fn(&Metric) -> bool) -> Option<usize> {
+    /// Further runs until all open comparisons are settled.
+    fn until_settled(&self, best: usize, open: &[usize], counts: fn(&Metric) -> bool) -> Option<usize> {
+        let each = open.iter().map(|other| self.more_runs(best, *other, counts));
+        each.reduce(|a, b| Some(a?.max(b?)))?.filter(|most| *most > 0)
+    }
+
+    /// Further runs until an open comparison is settled: at its criterion, and at those that follow until one tells.
+    fn more_runs(&self, best: usize, other: usize, counts: fn(&Metric) -> bool) -> Option<usize> {
         let mut most = 0;
-        for &other in undecided {
-            for &metric in self.steps.iter().filter(|metric| counts(metric) && !self.is_part(metric)) {
-                if self.relation_to_best(other, best, metric) == Relation::Alike {
-                    continue;
-                }
-                let (runs, is_apart) = self.needs(other, best, metric)?;
-                most = most.max(runs.saturating_sub(self.seeds));
-                if is_apart {
-                    break;
-                }
+        for &metric in self.steps.iter().filter(|metric| counts(metric) && !self.is_part(metric)) {
+            if self.relation_to_best(other, best, metric) == Relation::Alike {
+                continue;
+            }
+            let (runs, is_apart) = self.needs(other, best, metric)?;
+            most = most.max(runs.saturating_sub(self.seeds));
+            if is_apart {
+                break;
             }
         }
-        (most > 0).then_some(most)
+        Some(most)
     }
 
     fn needs(&self, one: usize, other: usize, metric: &'static Metric) -> Option<(usize, bool)> {

@@ -7,7 +7,7 @@ use crate::neighbours;
 use crate::ranking::Ranker;
 use crate::standing::Standing;
 use crate::words::{
-    STALL, Shown, amount, compared, format_value, has, join, label, more_runs, outcome, quantity, range, some,
+    STALL, Shown, about, amount, compared, format_value, has, join, label, more_runs, outcome, quantity, range, some,
     unnoticed, values,
 };
 use playpath_record::registry::Metric;
@@ -375,8 +375,8 @@ impl<'a> Teller<'a> {
                 format!("About {} would probably decide.", more_runs(count))
             }),
             Some(viewer) => {
-                let costs =
-                    for_all.map_or("are unlikely to be decided soon".into(), |count| format!("take about {count}"));
+                let costs = for_all
+                    .map_or("are unlikely to be decided soon".into(), |count| format!("take about {}", about(count)));
                 let viewer = more_runs(viewer);
                 format!("About {viewer} would probably settle what the viewer sees; the network's costs {costs}.")
             }

@@ -119,10 +119,13 @@ pub(crate) fn some(names: &[&String]) -> String {
 }
 
 /// An estimate, so to two digits.
-pub(crate) fn more_runs(count: usize) -> String {
+pub(crate) fn about(count: usize) -> usize {
     let unit = 10_usize.pow(count.checked_ilog10().unwrap_or(0).saturating_sub(1));
-    let about = (count + unit / 2) / unit * unit;
-    format!("{about} more run{}", if count == 1 { "" } else { "s" })
+    (count + unit / 2) / unit * unit
+}
+
+pub(crate) fn more_runs(count: usize) -> String {
+    format!("{} more run{}", about(count), if count == 1 { "" } else { "s" })
 }
 
 /// How a sender stands against another, with the sender as the subject; where no run tells them apart, how much that leaves open.

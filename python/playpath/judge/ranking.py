@@ -112,8 +112,10 @@ class Decision:
     stall, in seconds at one step less of the picture, at which that changes."""
     more_runs: int | None
     """Estimate of the further runs that would settle all open comparisons; None when it is not known."""
+    more_runs_of: dict[str, int]
+    """The same for each open one by itself, where it is known."""
     more_runs_for_viewer: int | None
-    """The same for what the viewer sees alone, without the network's costs."""
+    """`more_runs` for what the viewer sees alone, without the network's costs."""
 
     @property
     def is_decided(self) -> bool:
@@ -148,6 +150,7 @@ _BY_SENDER: dict[str, Callable[[Any], Any]] = {
     "against": str,
     "deciding": str,
     "p_values": float,
+    "more_runs_of": int,
 }
 """What a decision has for each sender, and how it is read from JSON."""
 

@@ -280,7 +280,7 @@ def _difference_cells(result: Comparison, sender: str) -> list[str]:
     found = result.ranker.difference(sender, decision.against[sender], name)
     if found is None:
         return [metric(name).label, "–", "–", "–", word]
-    more = [f"~{about_runs(found.more_runs)}"] if sender in decision.open and found.more_runs else []
+    more = decision.more_runs_of.get(sender)
     unit = metric(name).unit
     interval = "–"
     if found.ci95 is not None:
@@ -292,4 +292,4 @@ def _difference_cells(result: Comparison, sender: str) -> list[str]:
     difference = f"{format_difference(found.middle)} {unit}".strip()
     if found.significant and found.ci95 is not None and found.ci95[0] <= 0 <= found.ci95[1]:
         difference += f"\nmean {format_difference(found.mean)}"
-    return [metric(name).label, difference, interval, p_value, word, *more]
+    return [metric(name).label, difference, interval, p_value, word, *([f"~{about_runs(more)}"] if more else [])]

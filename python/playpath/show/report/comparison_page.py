@@ -114,7 +114,8 @@ def against_best(result: Comparison, sender: str) -> str:
     found = result.ranker.difference(sender, decision.against[sender], decision.deciding[sender])
     if found is None:
         return word
-    more = f"; about {format_more_runs(found.more_runs)}" if word == "undecided" and found.more_runs else ""
+    runs = decision.more_runs_of.get(sender)
+    more = f"; about {format_more_runs(runs)}" if runs else ""
     return f"{word}: {metric(found.metric).label} {_signed(found)}{more}"
 
 
