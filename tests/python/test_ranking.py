@@ -155,6 +155,17 @@ def test_a_label_with_a_comma_is_none_beside_a_number():
     assert "packets, share" not in ranker.verdict
 
 
+def test_the_last_that_another_criterion_puts_behind_is_named_too():
+    values = {
+        "best": runs(60, stall_time_s=[0.0], discarded_pictures=[0]),
+        "stalls": runs(60, stall_time_s=[60.0], discarded_pictures=[0]),
+        "discards": runs(60, stall_time_s=[0.0], discarded_pictures=[300]),
+        "discards more": runs(60, stall_time_s=[0.0], discarded_pictures=[500]),
+    }
+    ranker, _ = rank(values)
+    assert ranker.headline.endswith("; discards has 300 discarded frames, discards more 500; stalls stalls for 60 s.")
+
+
 @pytest.mark.parametrize(
     ("runs", "apart", "proven", "clear"), [(7, 10.0, False, True), (30, 10.0, True, False), (7, 0.01, False, False)]
 )

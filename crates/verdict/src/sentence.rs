@@ -130,7 +130,7 @@ impl<'a> Teller<'a> {
         Sides { leaders: decision.ranking.iter().filter(is_ahead).collect(), doubtful, behind }
     }
 
-    /// The first of those behind, and the last by the same criterion; `of` is said of the first figure.
+    /// The first of those behind, the last by the same criterion, and the last by another; `of` is said of the first figure.
     fn trailing(&self, behind: &[&String], of: &str) -> String {
         let Some(&first) = behind.first() else { return String::new() };
         let name = &self.decision.deciding[first];
@@ -147,7 +147,19 @@ impl<'a> Teller<'a> {
                 self.described.borrow_mut().push(((*last).clone(), metric.name));
                 format!(", {last} {}{}", if name == STALL { "for " } else { "" }, amount(metric, &[shown]))
             });
-        format!("; {first} {}{more}", outcome(metric, &[shown], of))
+        format!("; {first} {}{more}{}", outcome(metric, &[shown], of), self.last_but_by(name, behind))
+    }
+
+    /// The last of those behind which another criterion decides on.
+    fn last_but_by(&self, name: &String, behind: &[&String]) -> String {
+        let last = behind.iter().rfind(|sender| self.decision.deciding[**sender] != *name);
+        let told = last.and_then(|last| {
+            let metric = metric(&self.decision.deciding[*last]);
+            let shown = self.shown(last, metric)?;
+            self.described.borrow_mut().push(((*last).clone(), metric.name));
+            Some(format!("; {last} {}", outcome(metric, &[shown], "")))
+        });
+        told.unwrap_or_default()
     }
 
     fn shown(&self, sender: &str, metric: &Metric) -> Option<Shown> {
