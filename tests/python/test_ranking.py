@@ -148,6 +148,24 @@ def test_the_only_rate_that_there_is_decides_nothing_and_is_not_open(is_race):
     assert {found.metric: found.judged for found in ranker.decide().criteria["cubic"]}["mean_rate_kbps"] == "alike"
 
 
+def test_a_mean_unlike_the_median_is_said_in_a_difference():
+    """Nine sessions have 32 to 48 packets more, one 900; and 1 buffer underflow in the median run of both."""
+    more = [32, 34, 36, 38, 40, 42, 44, 46, 48, 900]
+    values = {
+        "a": {"retransmitted_packets": [100.0] * 10},
+        "b": {"retransmitted_packets": [100.0 + packets for packets in more]},
+    }
+    said = "b has 41 packets more retransmitted than a in the median run, 126 packets more on average (95 % interval of the median"
+    assert said in rank(values)[0].verdict
+    stalling = {
+        "a": stalls(*[0.0] * 80) | {"underflow_events": [1, 1, 1, 0] * 20},
+        "b": stalls(*[9.0] * 80) | {"underflow_events": [1, 1, 1, 9] * 20},
+    }
+    assert (
+        "Proven besides: buffer underflows 1 (mean 3) with b against 1 (mean 0.75) with a." in rank(stalling)[0].verdict
+    )
+
+
 def test_a_label_with_a_comma_is_none_beside_a_number():
     values = {"a": {"late_packet_ratio": [0.0, 0.001] * 10}, "b": {"late_packet_ratio": [0.2, 0.201] * 10}}
     ranker, _ = rank(values)

@@ -299,8 +299,13 @@ impl<'a> Teller<'a> {
                 wanted.filter_map(|sender| Some((self.shown(sender, metric)?, sender))).collect();
             found.sort_by(|a, b| a.0.middle.total_cmp(&b.0.middle).then_with(|| a.1.cmp(b.1)));
             self.described.borrow_mut().extend(found.iter().map(|(_, sender)| ((*sender).clone(), metric.name)));
-            let others = values(metric, &found)?;
-            Some(format!("{} {others} against {} with {}", label(metric), amount(metric, &[bests]), self.best))
+            let looks_equal = found.iter().any(|(shown, _)| amount(metric, &[*shown]) == amount(metric, &[bests]));
+            let shown = |shown: Shown, sender: &str| {
+                if looks_equal { shown.with_mean(self.ranker, sender, metric) } else { shown }
+            };
+            found.iter_mut().for_each(|(of, sender)| *of = shown(*of, sender));
+            let (others, bests) = (values(metric, &found)?, amount(metric, &[shown(bests, self.best)]));
+            Some(format!("{} {others} against {bests} with {}", label(metric), self.best))
         };
         let seen: Vec<&'static Metric> =
             self.ranker.criteria.iter().copied().filter(|metric| !is_cost(metric)).collect();

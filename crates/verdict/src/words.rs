@@ -32,6 +32,11 @@ impl Shown {
         Some(Shown { middle: found.median, mean: Some(found.mean).filter(|_| hides && is_other) })
     }
 
+    /// With the mean in any case: medians may be equal where means are apart.
+    pub(crate) fn with_mean(self, ranker: &Ranker, sender: &str, metric: &Metric) -> Shown {
+        Shown { mean: ranker.mean(ranker.index(sender), metric.name), ..self }
+    }
+
     fn is_zero(&self) -> bool {
         self.middle == 0.0 && self.mean.is_none()
     }
@@ -174,6 +179,14 @@ pub(crate) fn compared(found: &Difference) -> String {
                 return format!(
                     "{} on average, {median} in the median run (95 % interval {interval})",
                     compared(found.mean)
+                );
+            }
+            // A few runs are unlike the others.
+            let (median, mean) = (more(found.median), more(found.mean));
+            if (found.mean < low || found.mean > high) && mean != median {
+                return format!(
+                    "{} in the median run, {mean} on average (95 % interval of the median {interval})",
+                    compared(found.median)
                 );
             }
             format!("{} in the median run (95 % interval {interval})", compared(found.median))
