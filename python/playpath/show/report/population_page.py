@@ -56,7 +56,16 @@ def _shares(result: PopulationResult) -> str:
     versus = result.against_baseline
     if not versus:
         return ""
-    head = ["sender", "better served", "worse served", "helped minus harmed", "network", "retransmits", "decided"]
+    points = "<br><small>points</small>"
+    head = [
+        "sender",
+        "better served",
+        "worse served",
+        f"helped minus harmed{points}",
+        f"network{points}",
+        "retransmits",
+        "decided",
+    ]
     rows = [[escape(name), *_share_cells(v)] for name, v in versus.items()]
     if any(v.neighbours for v in versus.values()):
         head.append("neighbours")
