@@ -77,6 +77,17 @@ def test_a_difference_that_only_awaits_runs_is_marked_so():
     assert "<abbr title='proven'>" not in page
 
 
+def test_the_ranking_says_by_which_rule_it_is(comparison, switching):
+    in_order, weighed = (
+        "the next one counts only between senders that are alike",
+        "are weighed against each other; the criteria count",
+    )
+    for result, said, not_said in ((comparison, in_order, weighed), (switching, weighed, in_order)):
+        page = comparison_page(result)
+        assert said in page
+        assert not_said not in page
+
+
 def test_fewer_runs_than_an_interval_takes_are_shown_by_their_mean_and_said_so():
     page = comparison_page(playpath.compare(SMALL, cc=["cubic", "newreno"], seeds=2))
     assert "The mean of the runs: fewer than 6 have no interval." in page

@@ -72,11 +72,21 @@ def _ranking(result: Comparison) -> str:
         if _has_intervals(result)
         else f"The mean of the runs: fewer than {FEWEST_FOR_INTERVAL} have no interval."
     )
-    note = (
-        f"Best first. {shown} Criteria from left to right, most important first; the next one counts only between senders that are "
-        "alike in the one before."
-    )
+    note = f"Best first. {shown} {_rule(result)}"
     return html.section("Ranking", html.table(head, rows, classes="ranking cards"), note=note, anchor="ranking")
+
+
+def _rule(result: Comparison) -> str:
+    """How the criteria decide."""
+    if result.decision.weighed:
+        return (
+            "Picture with switches of quality, stalls with discarded frames, and the start are weighed against each other; the "
+            f"criteria count, from left to right, only between {_what(result)}s that are alike for all who weigh."
+        )
+    return (
+        f"Criteria from left to right, most important first; the next one counts only between {_what(result)}s that are alike in "
+        "the one before."
+    )
 
 
 def _choices(result: Comparison) -> str:
