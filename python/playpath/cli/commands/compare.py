@@ -136,10 +136,11 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
     """What an hour costs, what is left to others on the path, what held the rate, what the answer hangs on, and how large a real
     trial must be.
     """
+    who = "choice" if result.scenario.choices else "sender"
     if costs := result.costs(price_per_gb):
         rows = [
             {
-                "sender": cost.sender,
+                who: cost.sender,
                 "sent (GB)": format_value(cost.sent_gb),
                 "sent again (GB)": format_value(cost.retransmitted_gb),
                 **({} if price_per_gb is None else {"price": format_value(cost.price)}),
@@ -150,7 +151,7 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
     if result.neighbours:
         rows = [
             {
-                "sender": found.sender,
+                who: found.sender,
                 "their goodput (Mbit/s)": format_value(found.goodput_mbps),
                 "their packets lost (%)": format_value(100 * found.loss_ratio),
             }

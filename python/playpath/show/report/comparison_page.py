@@ -157,7 +157,7 @@ def _differences(result: Comparison) -> str:
         return ""
     names = (_viewer_criteria(result) or result.shown_criteria)[:_MOST_VIEWER_FIGURES]
     parts = [differences_figure(result, name) for name in names]
-    head = ["sender", *(_column_head(n) for n in names)]
+    head = [_what(result), *(_column_head(n) for n in names)]
     rows = [[_sender(result, s), *(_difference_cell(result, s, n) for n in names)] for s in result.ranking[1:]]
     numbers = html.details("Differences as numbers", html.table(head, rows, classes="cards"))
     note = (
