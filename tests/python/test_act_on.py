@@ -10,6 +10,7 @@ from conftest import SMALL
 
 import playpath
 from playpath.base.metrics import about_runs
+from playpath.cli.commands.compare import _causes
 from playpath.judge.trial import viewers_per_arm
 from playpath.results.comparison import Comparison
 from playpath.results.costs import hourly_costs
@@ -109,7 +110,9 @@ def test_table_and_report_have_the_runs_of_the_sentence():
     played = playpath.compare(SMALL, cc="newreno,cubic", seeds=10)
     rows = played.table.height
     columns = {
-        **{name: [0.0] * rows for name in ("stall_time_s", "discarded_pictures", "underflow_events", "startup_delay_s")},
+        **{
+            name: [0.0] * rows for name in ("stall_time_s", "discarded_pictures", "underflow_events", "startup_delay_s")
+        },
         "retransmitted_packets": random.normal(200, 90, rows).tolist(),
     }
     result = replace(played, table=played.table.with_columns(pl.Series(name, found) for name, found in columns.items()))
@@ -119,6 +122,13 @@ def test_table_and_report_have_the_runs_of_the_sentence():
     assert result.verdict.endswith(f"the network's costs take about {about}.")
     assert console._difference_cells(result, other)[-1] == f"~{about}"
     assert f"about {about} more runs" in against_best(result, other)
+
+
+@pytest.mark.parametrize(("number", "told"), [(4, 0), (5, 0), (6, 2)])
+def test_causes_that_are_not_shown_are_counted(number, told):
+    lines = [f"sender {one}" for one in range(number)]
+    shown = _causes(lines)
+    assert shown == (lines if not told else [*lines[:3], f"{told} more, in the report", lines[-1]])
 
 
 def test_equal_arms_without_spread_or_difference():

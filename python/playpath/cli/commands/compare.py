@@ -160,10 +160,8 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
         console.print_records("beside it, the others on the path", rows)
     if result.causes:
         console.out.print("\nwhat held the rate")
-        for cause in dict.fromkeys([*result.causes[:_MOST_CAUSES], result.causes[-1]]):
-            console.out.print(
-                console.plain(f" {cause.sender}: {cause.sentence}"), soft_wrap=not console.out.is_terminal
-            )
+        for text in _causes([f"{cause.sender}: {cause.sentence}" for cause in result.causes]):
+            console.out.print(console.plain(f" {text}"), soft_wrap=not console.out.is_terminal)
     if result.sensitivity is not None:
         _print_sensitivity(result.sensitivity)
     for trial in result.trials[:1]:  # of the next best: what is further away needs fewer
@@ -174,6 +172,18 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
             ),
             soft_wrap=True,
         )
+
+
+def _causes(lines: list[str]) -> list[str]:
+    """The first, and the last; how many are between.
+
+    >>> _causes(list("abcde")), _causes(list("abcdef"))
+    (['a', 'b', 'c', 'd', 'e'], ['a', 'b', 'c', '2 more, in the report', 'f'])
+    """
+    between = len(lines) - _MOST_CAUSES - 1
+    if between < 2:
+        return lines
+    return [*lines[:_MOST_CAUSES], f"{between} more, in the report", lines[-1]]
 
 
 def _print_sensitivity(found: Sensitivity) -> None:
