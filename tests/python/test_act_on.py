@@ -124,6 +124,20 @@ def test_table_and_report_have_the_runs_of_the_sentence():
     assert f"about {about} more runs" in against_best(result, other)
 
 
+def test_a_trial_is_of_what_makes_a_sender_worse(switching):
+    """What speaks for a sender that is worse is no reason for a trial that finds it better."""
+    (trial,) = switching.trials
+    assert switching.decision.beaten == [trial.sender] == ["cubic"]
+    assert (trial.metric, trial.difference) == ("switched_doublings", 24.0)
+
+
+def test_where_nothing_is_random_no_trial_has_a_size():
+    film = SMALL.replace("loss", "# loss")
+    result = playpath.compare(film, cc="newreno,cubic", seeds=3)
+    assert not result.ranker.is_random
+    assert result.trials == []
+
+
 @pytest.mark.parametrize(("number", "told"), [(4, 0), (5, 0), (6, 2)])
 def test_causes_that_are_not_shown_are_counted(number, told):
     lines = [f"sender {one}" for one in range(number)]

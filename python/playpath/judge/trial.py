@@ -26,7 +26,8 @@ class Trial:
     sender: str
     best: str
     metric: str
-    """`sender`, `best` and `metric`: the first criterion in which a difference is proven, or that leaves them open."""
+    """`sender`, `best` and `metric`: what decides that it is worse; else the first criterion in which a difference is proven, or that
+    leaves them open."""
     difference: float
     """Of their means, in the metric's unit."""
     is_proven: bool
