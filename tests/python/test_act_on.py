@@ -129,6 +129,7 @@ def test_a_trial_is_of_what_makes_a_sender_worse(switching):
     (trial,) = switching.trials
     assert switching.decision.beaten == [trial.sender] == ["cubic"]
     assert (trial.metric, trial.difference) == ("switched_doublings", 24.0)
+    assert trial.difference_text == "24 more quality switches (in doublings of the rate)"
 
 
 def test_where_nothing_is_random_no_trial_has_a_size():

@@ -33,6 +33,12 @@ class Metric:
         return max(self.least, self.least_share * max(abs(m) for m in means))
 
     @property
+    def spoken(self) -> str:
+        """What it is called beside a number: "late packets (share)", which tables have with a comma."""
+        what, comma, of = self.label.partition(", ")
+        return f"{what} ({of})" if comma else what
+
+    @property
     def axis(self) -> str:
         """Label with unit, for an axis."""
         return f"{self.label} ({self.unit})" if self.unit else self.label

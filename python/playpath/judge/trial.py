@@ -41,9 +41,9 @@ class Trial:
         entry = metric(self.metric)
         size = f"{format_value(abs(self.difference))} {entry.unit}".strip()
         return (
-            f"{size} {'more' if self.difference > 0 else 'less'} {entry.label}"
+            f"{size} {'more' if self.difference > 0 else 'less'} {entry.spoken}"
             if self.is_proven
-            else f"{size} of {entry.label}"
+            else f"{size} of {entry.spoken}"
         )
 
     def to_dict(self) -> dict[str, object]:
