@@ -1,8 +1,13 @@
-"""Writes docs/appendix/verdicts.md: what the shipped scenarios' comparisons say by the order of the criteria and by what viewers weigh."""
+"""Writes docs/appendix/verdicts.md: what the shipped scenarios' comparisons say by the order of the criteria and by what viewers weigh.
+
+And the answer that docs/guide.md has as its example.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
+import textwrap
 from pathlib import Path
 
 import mdformat
@@ -31,6 +36,16 @@ def row(path: Path) -> tuple[str, str, str, bool]:
     return path.stem, before.headline, result.headline, bool(result.decision.depends)
 
 
+def write_example() -> None:
+    """The answer of the guide, as the command prints it."""
+    result = playpath.compare("adaptive", cc="cubic,bbr")
+    text = "\n".join(textwrap.fill(part, 120) for part in (result.headline, result.verdict))
+    guide = ROOT / "docs/guide.md"
+    guide.write_text(
+        re.sub(r"(## Read the answer\n\n```\n).*?\n(?=```)", rf"\g<1>{text}\n", guide.read_text(), flags=re.DOTALL)
+    )
+
+
 def main() -> int:
     """Play and write."""
     rows = []
@@ -45,6 +60,7 @@ def main() -> int:
     shown = f'Of {len(rows)} scenarios {depends} end in "it depends on the viewer".\n'
     text = f"{INTRO}| scenario | stalls first | weighed |\n| --- | --- | --- |\n{table}\n{shown}"
     (ROOT / "docs/appendix/verdicts.md").write_text(mdformat.text(text, options=OPTIONS, extensions=["gfm"]))
+    write_example()
     return 0
 
 

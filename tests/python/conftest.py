@@ -5,10 +5,11 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from forked import forks
 from hypothesis import HealthCheck, settings
@@ -119,6 +120,23 @@ def bulk(tmp_path):
     file = tmp_path / "bulk.toml"
     file.write_text(BULK)
     return file
+
+
+@pytest.fixture(scope="session")
+def switching():
+    """A comparison in which one sender shows a quarter more and switches 24 times, which weighs more; the other steps are the same."""
+    played = playpath.compare(SMALL, cc="newreno,cubic", seeds=16)
+    rows = list(played.table.select("sender", "seed").iter_rows())
+    shown, switched = {"newreno": 500.0, "cubic": 620.0}, {"newreno": 0.0, "cubic": 24.0}
+    columns = {
+        "played_s": [100.0] * len(rows),
+        "stall_time_s": [0.0] * len(rows),
+        "discarded_pictures": [0] * len(rows),
+        "startup_delay_s": [0.3] * len(rows),
+        "mean_rate_kbps": [shown[sender] + seed for sender, seed in rows],
+        "switched_doublings": [switched[sender] for sender, _ in rows],
+    }
+    return replace(played, table=played.table.with_columns(pl.Series(name, found) for name, found in columns.items()))
 
 
 @pytest.fixture(scope="session")

@@ -1,18 +1,24 @@
 """What an answer is acted on with: costs of an hour, the size of a real trial, a LaTeX table."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 from conftest import SMALL
 
 import playpath
+from playpath.base.metrics import about_runs
+from playpath.cli.commands.compare import _causes
 from playpath.judge.trial import viewers_per_arm
 from playpath.results.comparison import Comparison
 from playpath.results.costs import hourly_costs
 from playpath.results.latex import escaped
 from playpath.results.neighbours import Neighbours, neighbours
 from playpath.run.session_store import session_key
+from playpath.show import console
+from playpath.show.report.comparison_page import against_best
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +96,54 @@ def test_where_nothing_is_proven_a_trial_finds_what_one_notices():
     values = [result.values(name, trial.metric) for name in (trial.sender, trial.best)]
     assert trial.viewers_per_arm == viewers_per_arm(*values, trial.difference) > 1
     assert viewers_per_arm([0.0, 0.0], [0.0, 0.0], 0.1) is None  # nobody stalled: how viewers differ was not seen
+
+
+def test_the_table_has_the_p_value_of_what_viewers_weigh(switching):
+    assert switching.decision.deciding == {"cubic": "switched_doublings"}
+    cells = console._difference_cells(switching, "cubic")
+    assert cells == ["quality switches, in doublings of the rate", "+24", "24 to 24", "<0.001", "worse"]
+
+
+def test_table_and_report_have_the_runs_of_the_sentence():
+    """Nobody stalls, which 34 more runs prove alike; what the network pays takes more."""
+    random = np.random.default_rng(3)
+    played = playpath.compare(SMALL, cc="newreno,cubic", seeds=10)
+    rows = played.table.height
+    columns = {
+        **{
+            name: [0.0] * rows for name in ("stall_time_s", "discarded_pictures", "underflow_events", "startup_delay_s")
+        },
+        "retransmitted_packets": random.normal(200, 90, rows).tolist(),
+    }
+    result = replace(played, table=played.table.with_columns(pl.Series(name, found) for name, found in columns.items()))
+    (other,) = result.decision.open
+    about = about_runs(result.decision.more_runs)
+    assert result.ranker.difference(other, result.ranking[0], "stall_time_s").more_runs == 34 < about
+    assert result.verdict.endswith(f"the network's costs take about {about}.")
+    assert console._difference_cells(result, other)[-1] == f"~{about}"
+    assert f"about {about} more runs" in against_best(result, other)
+
+
+def test_a_trial_is_of_what_makes_a_sender_worse(switching):
+    """What speaks for a sender that is worse is no reason for a trial that finds it better."""
+    (trial,) = switching.trials
+    assert switching.decision.beaten == [trial.sender] == ["cubic"]
+    assert (trial.metric, trial.difference) == ("switched_doublings", 24.0)
+    assert trial.difference_text == "24 more quality switches (in doublings of the rate)"
+
+
+def test_where_nothing_is_random_no_trial_has_a_size():
+    film = SMALL.replace("loss", "# loss")
+    result = playpath.compare(film, cc="newreno,cubic", seeds=3)
+    assert not result.ranker.is_random
+    assert result.trials == []
+
+
+@pytest.mark.parametrize(("number", "told"), [(4, 0), (5, 0), (6, 2)])
+def test_causes_that_are_not_shown_are_counted(number, told):
+    lines = [f"sender {one}" for one in range(number)]
+    shown = _causes(lines)
+    assert shown == (lines if not told else [*lines[:3], f"{told} more, in the report", lines[-1]])
 
 
 def test_equal_arms_without_spread_or_difference():

@@ -1,6 +1,7 @@
 """Any choice as the treatment: `compare --vary`."""
 
 import json
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ from conftest import SMALL
 
 import playpath
 from playpath.base.errors import InputError
+from playpath.cli.commands.compare import _print_act_on
 from playpath.judge.ranking import Ranker
 from playpath.results.archive.question import Question, question_of
 from playpath.results.archive.stored import wrong_answer
@@ -229,6 +231,11 @@ def test_a_wrong_choice_of_the_file_is_one_line(cli, tmp_path, text, says):
 def test_what_is_wrong_is_one_line(vary, says):
     with pytest.raises(InputError, match=says):
         playpath.load(SMALL, cc="cubic", vary=vary)
+
+
+def test_costs_are_those_of_choices(varied, capsys):
+    _print_act_on(varied, None)
+    assert re.match(r"\s*for each hour of video shown\s+choice ", capsys.readouterr().out)
 
 
 def test_on_the_command_line(cli, small):

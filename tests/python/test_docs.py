@@ -49,6 +49,13 @@ def test_commands_of_the_readme_and_the_guide_run(block, tmp_path):
         assert done.status == 0, done.err
 
 
+def test_the_answer_of_the_guide_is_what_the_command_says():
+    """`python docs/verdicts.py` writes it anew."""
+    answer = re.search(r"## Read the answer\n\n```\n(.*?)```", GUIDE.read_text(), re.DOTALL).group(1)
+    result = playpath.compare("adaptive", cc="cubic,bbr")
+    assert " ".join(answer.split()) == f"{result.headline} {result.verdict}"
+
+
 def test_commands_of_the_page_on_logs_run_one_after_the_other(tmp_path):
     lines = list(shell_lines(ROOT / "docs" / "logs.md"))
     assert len(lines) == 3

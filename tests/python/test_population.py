@@ -6,6 +6,7 @@ import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from conftest import figures_of
 
 import playpath
 from playpath.base.errors import InputError
+from playpath.base.metrics import format_value
 from playpath.population import headline, is_population, load_population, population
 from playpath.population.answer import PopulationResult
 from playpath.population.distributions import read
@@ -282,6 +284,37 @@ def test_what_neighbours_pay_is_told(tmp_path):
     assert {"goodput_ratio", "stall_s_with_sender", "stall_s_with_other"} <= versus.neighbours.keys()
     assert "Its neighbours " in found.headline
     assert "Its neighbours " in population_page(found)
+
+
+def test_every_open_candidate_is_in_the_headline(played):
+    versus = replace(played.versus("bbr", "cubic"), relation="open")
+    stand_in = SimpleNamespace(
+        best="bbr",
+        baseline="cubic",
+        senders=["bbr", "bbr3", "cubic"],
+        versus=lambda *_: versus,
+        undecided=[replace(versus, other="bbr3"), versus],
+        population=played.population,
+        units=played.units,
+        network_criteria=[],
+    )
+    assert headline._verdict(stand_in).startswith("Undecided between bbr, cubic and bbr3. ")
+
+
+def test_intervals_of_the_table_are_those_of_the_data(played):
+    """They need not lie evenly about the mean, and none of what is timed or counted is below zero: it was "0.7 ± 4.3 s" of stall."""
+    page = population_page(played)
+    assert "±" not in page
+    mean = played.mean("cubic", "stall_time_s")
+    low, high = map(format_value, (mean.low, mean.high))
+    assert low == "0"
+    assert f">{format_value(mean.value)}<br><small>{low} to {high}<br>" in page
+
+
+def test_points_have_their_unit(played):
+    page = population_page(played)
+    for column in ("helped minus harmed", "network"):
+        assert f"{column}<br><small>points</small></th>" in page
 
 
 @pytest.mark.slow

@@ -53,6 +53,41 @@ def test_the_weighed_sum_may_be_proven_where_none_of_its_parts_is():
     assert Ranker({"one": alone, "other": alone}, VIDEO_CRITERIA).decide().weighed == {}
 
 
+def test_switches_are_named_where_they_make_the_difference():
+    # A quarter more picture for 100 s weighs 31 s, 24 switches by a step 48 to 96; stalls and start are the same.
+    one, other = (
+        runs(jitter(rate, seed=seed), 0.0, switched_doublings=at) for rate, seed, at in ((500, 1, 0), (620, 2, 24))
+    )
+    ranker, decision = judged(one, other)
+    assert (decision.beaten, decision.deciding) == (["other"], {"other": "switched_doublings"})
+    assert ranker.headline.startswith(
+        "one has 0 quality switches (in doublings of the rate) in the median run; other has 24 "
+    )
+    assert (
+        "The next is other: 24 more quality switches (in doublings of the rate) than one in the median run"
+        in ranker.verdict
+    )
+    # It is the sum that is proven: no criterion has such a p value, and none had been tested.
+    assert decision.p_values["other"] < 0.001
+
+
+def test_what_nobody_notices_is_not_named():
+    # 4 % of the picture for 100 s weigh 6 s and more than 0.3 s of stall, but only the stall is noticed.
+    _, decision = judged(runs(jitter(4000), 0.0), runs(jitter(3840, seed=2), 0.3))
+    assert decision.deciding == {"other": "stall_time_s"}
+
+
+def test_a_weighed_pair_is_without_difference_only_where_no_session_shows_one():
+    rates = np.where(np.arange(10) < 5, 4000.0, 2000.0)
+    same = runs(rates, 0.0, n=10)
+    for switches, unnoticed in ((0.0, ["two"]), (10.0, [])):
+        other = runs(rates, 0.0, n=10, switched_doublings=np.where(np.arange(10) == 3, switches, 0.0))
+        one = same | {"switched_doublings": [0.0] * 10}
+        ranker = Ranker({"one": one, "two": other}, VIDEO_CRITERIA)
+        assert ranker.decide().unnoticed == unnoticed
+        assert ranker.headline.startswith("No difference") == bool(unnoticed)
+
+
 def test_races_weigh_the_picture_too():
     columns = (runs(jitter(4000), 1.0), runs(jitter(2000, seed=2), 0.0))
     decision = Ranker(dict(zip(("one", "other"), columns, strict=True)), VIDEO_CRITERIA, is_race=True).decide()

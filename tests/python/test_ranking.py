@@ -116,10 +116,72 @@ def test_few_runs_do_not_prove_alike():
         "in none of 10 runs would a viewer notice a difference in stall time from b, which leaves room for one in up to 26 % "
         "of sessions" in ranker.verdict
     )
-    # What is certain all the same is said.
-    assert "Proven besides: discarded frames 300 with a against 2 with b." in ranker.verdict
+    # What is certain all the same is said, and nobody reads that there is no difference.
+    assert ranker.headline == (
+        "Undecided after 10 runs between b and a; b leads and stalls for 0.002 s in the median run; certain is discarded "
+        "frames 300 with a against 2 with b."
+    )
+    assert decision.unnoticed == []
     more = {s: runs(44, **v) for s, v in values.items()}
     assert rank(more)[1].beaten == ["a"]
+
+
+def test_no_difference_is_one_that_no_session_shows_at_any_criterion():
+    same = {"stall_time_s": [0.0], "startup_delay_s": [1.0], "discarded_pictures": [1, 2, 3]}
+    once = runs(10, **same)
+    once["startup_delay_s"][4] = 9.0
+    for other, unnoticed in ((runs(10, **same), ["b"]), (once, [])):
+        ranker, decision = rank({"a": runs(10, **same), "b": other})
+        assert (decision.open, decision.unnoticed) == (["b"], unnoticed)
+        said = ranker.headline == "No difference in 10 runs that a viewer would notice between a and b."
+        assert said == bool(unnoticed)
+
+
+@pytest.mark.parametrize("is_race", [False, True])
+def test_the_only_rate_that_there_is_decides_nothing_and_is_not_open(is_race):
+    def film(stalls):
+        return {"played_s": [600.0] * 10, "stall_time_s": stalls, "mean_rate_kbps": [5240.0] * 10}
+
+    values = {"bbr": film([0.0] * 10), "cubic": film([400.0 + 5 * run for run in range(10)])}
+    ranker = Ranker(values, VIDEO_CRITERIA, prefer="picture", is_race=is_race)
+    assert ranker.headline == "bbr does not stall; cubic stalls for 422 s in the median run."
+    assert {found.metric: found.judged for found in ranker.decide().criteria["cubic"]}["mean_rate_kbps"] == "alike"
+
+
+def test_a_mean_unlike_the_median_is_said_in_a_difference():
+    """Nine sessions have 32 to 48 packets more, one 900; and 1 buffer underflow in the median run of both."""
+    more = [32, 34, 36, 38, 40, 42, 44, 46, 48, 900]
+    values = {
+        "a": {"retransmitted_packets": [100.0] * 10},
+        "b": {"retransmitted_packets": [100.0 + packets for packets in more]},
+    }
+    said = "b has 41 packets more retransmitted than a in the median run, 126 packets more on average (95 % interval of the median"
+    assert said in rank(values)[0].verdict
+    stalling = {
+        "a": stalls(*[0.0] * 80) | {"underflow_events": [1, 1, 1, 0] * 20},
+        "b": stalls(*[9.0] * 80) | {"underflow_events": [1, 1, 1, 9] * 20},
+    }
+    assert (
+        "Proven besides: buffer underflows 1 (mean 3) with b against 1 (mean 0.75) with a." in rank(stalling)[0].verdict
+    )
+
+
+def test_a_label_with_a_comma_is_none_beside_a_number():
+    values = {"a": {"late_packet_ratio": [0.0, 0.001] * 10}, "b": {"late_packet_ratio": [0.2, 0.201] * 10}}
+    ranker, _ = rank(values)
+    assert ranker.headline.endswith("; b has 0.201 late packets (share).")
+    assert "packets, share" not in ranker.verdict
+
+
+def test_the_last_that_another_criterion_puts_behind_is_named_too():
+    values = {
+        "best": runs(60, stall_time_s=[0.0], discarded_pictures=[0]),
+        "stalls": runs(60, stall_time_s=[60.0], discarded_pictures=[0]),
+        "discards": runs(60, stall_time_s=[0.0], discarded_pictures=[300]),
+        "discards more": runs(60, stall_time_s=[0.0], discarded_pictures=[500]),
+    }
+    ranker, _ = rank(values)
+    assert ranker.headline.endswith("; discards has 300 discarded frames, discards more 500; stalls stalls for 60 s.")
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from playpath.results import bands
 from playpath.run.worlds import SimWorld
 from playpath.show.report import drawings, html, write_report
 from playpath.show.report.comparison_page import comparison_page
+from playpath.show.report.component import swatch
 from playpath.show.report.session_page import session_page
 from playpath.show.report.twin_page import twin_page
 from playpath.sweep import sweep
@@ -75,6 +76,17 @@ def test_a_difference_that_only_awaits_runs_is_marked_so():
     page = comparison_page(replace(played, table=played.table.with_columns(stalls)))
     assert "<abbr title='needs more runs'>°</abbr>" in page
     assert "<abbr title='proven'>" not in page
+
+
+def test_the_ranking_says_by_which_rule_it_is(comparison, switching):
+    in_order, weighed = (
+        "the next one counts only between senders that are alike",
+        "are weighed against each other; the criteria count",
+    )
+    for result, said, not_said in ((comparison, in_order, weighed), (switching, weighed, in_order)):
+        page = comparison_page(result)
+        assert said in page
+        assert not_said not in page
 
 
 def test_fewer_runs_than_an_interval_takes_are_shown_by_their_mean_and_said_so():
@@ -201,6 +213,11 @@ def test_what_follows_the_last_byte_was_not_measured():
 def test_goodput_of_a_second_is_its_mean():
     columns = {"time_s": np.array([0.5, 1.0, 1.5, 2.0]), "goodput_mbps": np.array([2.0, 4.0, 0.0, 8.0])}
     assert bands.at_seconds(columns, "goodput_mbps").tolist() == [3.0, 4.0]
+
+
+def test_no_two_of_sixteen_senders_have_the_same_mark():
+    senders = [f"sender {one}" for one in range(16)]
+    assert len({swatch(senders, sender) for sender in senders}) == 16
 
 
 def test_figures_have_the_page_s_colours():

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 import playpath
 from playpath import plots
-from playpath.base.metrics import format_interval, format_more_runs, format_value
+from playpath.base.metrics import format_more_runs, format_value
 from playpath.results.record import file_names
 from playpath.scenario import parse_choice, parse_value, split_outside
 from playpath.show.report import write_report
@@ -173,9 +173,6 @@ def test_numbers_for_people():
     assert [format_value(x) for x in (0, None, 1234.56, 0.01234, -3.14159, 1e-7)] == [
         "0", "–", "1235", "0.0123", "−3.14", "1.0e-07",
     ]  # fmt: skip
-    assert format_interval(306.8, 59.2) == "307 ± 59"
-    assert format_interval(5.2148, 0.0031) == "5.215 ± 0.003"
-    assert format_interval(5.0, None) == "5"
     assert [format_more_runs(n) for n in (1, 98, 612, 995)] == [
         "1 more run",
         "98 more runs",

@@ -216,7 +216,7 @@ describe("a comparison", () => {
 
 describe("the map", () => {
   const cell = (x: number, ranking: string[], deciding: string, noticed: number): Cell =>
-    ({ x, y: null, values: {}, seeds: 8, error: null, judged: { decision: { ranking, tied: [], open: [], deciding: { [ranking[1]]: deciding } }, differences: { [ranking[1]]: { noticed } } } as unknown as Judged });
+    ({ x, y: null, values: {}, seeds: 8, error: null, judged: { decision: { ranking, tied: [], open: [], unnoticed: noticed ? [] : [ranking[1]], deciding: { [ranking[1]]: deciding } } } as unknown as Judged });
   const costs = new Set(["retransmitted_packets"]);
   it("finds where the winner for the viewer changes", () => {
     const cells = [cell(0, ["a", "b"], "retransmitted_packets", 8), cell(0.01, ["a", "b"], "stall_time_s", 0), cell(0.1, ["b", "a"], "stall_time_s", 3)];

@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { untilLastByte } from "../src/model/measured";
 import { compare, keyOf } from "../src/report/tables";
 import { csv } from "../src/view/csv";
-import { scaleOf } from "../src/view/plane";
+import { COLOURS, dashed } from "../src/view/colours";
+import { dashAt, scaleOf, surface } from "../src/view/plane";
 
 it("puts numbers before words, by size", () => {
   const cells = ["–", "1,234", "-2.5 s", "12 (10 to 14)", "cubic", "bbr", "2e-3"];
@@ -28,4 +29,15 @@ it("has equal steps for equal factors", () => {
   const { at } = scaleOf({ label: "rate", unit: "Mbit/s", isLog: true }, [1, 100], 0, 200, 5);
   expect(at(10)).toBeCloseTo(100);
   expect(at(1) - 0).toBeCloseTo(200 - at(100));
+});
+
+it("draws no surface where there are no points", () => {
+  expect(surface([], [])).toBe("");
+  expect(surface([[0, 1], [2, 1]], [[0, 3], [2, 3]])).toBe("M0.0 1.0L2.0 1.0L2.0 3.0L0.0 3.0Z");
+});
+
+it("dashes the lines whose colour another sender has", () => {
+  expect([dashed(0), dashed(7), dashed(8)]).toEqual([undefined, undefined, [7, 3]]);
+  const looks = Array.from({ length: 2 * COLOURS }, (_, i) => `${i % COLOURS} ${dashAt(i)}`);
+  expect(new Set(looks).size).toBe(2 * COLOURS);
 });

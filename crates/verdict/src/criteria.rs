@@ -64,12 +64,11 @@ pub fn identical_replicas(runs: &[Runs]) -> bool {
     columns.all(|column| column.len() > 1 && column.iter().all(|value| *value == column[0]))
 }
 
-/// Whether a metric has the same value in all sessions of all senders: a picture's rate is then no outcome, but simply the only rate
-/// available.
-pub(crate) fn is_constant(runs: &[Runs], name: &str) -> bool {
+/// A picture that all sessions of all senders show alike: the only one that there is, and no outcome.
+pub(crate) fn is_only_picture(runs: &[Runs], name: &str) -> bool {
     let mut values = runs.iter().filter_map(|runs| runs.columns.get(name)).flatten();
     let first = values.next();
-    values.all(|value| Some(value) == first)
+    PICTURES.contains(&name) && values.all(|value| Some(value) == first)
 }
 
 /// A criterion of a ranking with a video that no viewer sees.

@@ -61,17 +61,24 @@ pub struct Decision {
     pub beaten: Vec<String>,
     pub tied: Vec<String>,
     pub open: Vec<String>,
-    /// For each other sender that is not tied, the sender that `deciding` compares it with: the best, or, if it left a race because others
-    /// were proven better, the first of these.
+    /// Of the open ones those of which no viewer would have noticed a difference from the best in any session.
+    pub unnoticed: Vec<String>,
+    /// For each other sender not tied, against whom the next field holds it: the best, or in a race that it left because another was
+    /// proven better, the first of these.
     pub against: BTreeMap<String, String>,
-    /// For each other sender that is not tied, the first criterion in which it differs from that one; if viewers weigh several against each
-    /// other, the one that contributes most to the difference.
+    /// For each other sender not tied, the criterion where it first differs from that one; where viewers weigh several against each
+    /// other, the one that makes most of the difference that they notice: also switches of quality, which are no criterion.
     pub deciding: BTreeMap<String, String>,
-    /// The open senders that are proven better for some viewers and worse for others, each with the weight at which that changes: a second
-    /// of stall, in seconds of a picture one step worse.
+    /// For each other sender not tied, the p value of that comparison, corrected for all pairs; where several are weighed against each
+    /// other, that of what they sum up to. None where nothing is random.
+    pub p_values: BTreeMap<String, f64>,
+    /// Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of stall, in
+    /// seconds at one step less of the picture, at which that changes.
     pub depends: BTreeMap<String, f64>,
     /// Estimate of the further runs that would settle all open comparisons.
     pub more_runs: Option<usize>,
-    /// The same for the viewer's criteria only, without the network's costs.
+    /// The same for each open one by itself, where it is known.
+    pub more_runs_of: BTreeMap<String, usize>,
+    /// The same for what the viewer sees alone, without the network's costs.
     pub more_runs_for_viewer: Option<usize>,
 }

@@ -4,7 +4,7 @@ use crate::decision::Decision;
 use crate::metric::metric;
 use crate::ranking::Ranker;
 use crate::sentence::headline;
-use crate::words::{Shown, amount, join};
+use crate::words::{Shown, amount, join, label};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -89,7 +89,7 @@ fn detail(ranker: &Ranker, decision: &Decision, one: &Choice, other: &Choice) ->
     let metric = metric(name);
     let figure =
         |of: &Choice| Shown::of(ranker, &of.name, metric).map_or("none".into(), |shown| amount(metric, &[shown]));
-    format!("{} {}, not {}", metric.label, figure(one), figure(other))
+    format!("{} {}, not {}", label(metric), figure(one), figure(other))
 }
 
 /// For which senders each value is better or worse: "fq_codel instead of droptail: better for cubic (stall time 1 s, not 3 s)".

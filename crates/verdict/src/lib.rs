@@ -46,9 +46,8 @@ pub fn judge(values: &Value, has_video: bool, prefer: &str, choices: &[Choice]) 
     let ranker = Ranker::new(runs, &criteria(has_video), is_random, &Prefer::parse(prefer), Proof::Tests);
     let decision = ranker.decide();
     let against = |(sender, name): (&String, &String)| {
-        let metric = ranker.criteria.iter().find(|metric| metric.name == name)?;
         let other = ranker.index(&decision.against[sender]);
-        Some((sender.clone(), json!(ranker.difference(ranker.index(sender), other, metric)?)))
+        Some((sender.clone(), json!(ranker.difference(ranker.index(sender), other, metric(name))?)))
     };
     let differences: Map<String, Value> = decision.deciding.iter().filter_map(against).collect();
     Ok(json!({

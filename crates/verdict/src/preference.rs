@@ -94,6 +94,18 @@ struct Weights {
     switch: f64,
 }
 
+/// What one notices together: by how much more one session loses by each figure, and what nobody would notice of their sum.
+struct Part {
+    figures: [(&'static str, f64); 2],
+    margin: f64,
+}
+
+impl Part {
+    fn loss(&self) -> f64 {
+        self.figures[0].1 + self.figures[1].1
+    }
+}
+
 /// The weighing of a comparison whose sessions differ in their picture.
 pub(crate) struct Preference {
     picture: &'static Picture,
@@ -186,40 +198,68 @@ impl Preference {
         other: impl Fn(&str) -> Option<f64>,
         margin: impl Fn(&str) -> f64,
     ) -> Option<f64> {
-        let weights = self.weights(corner);
-        let more = |name: &str, weight: f64| Some(weight * (one(name)? - other(name)?));
-        let may_lack = |name: &str, weight: f64| more(name, weight).unwrap_or(0.0);
-        let (steps, shown) = (self.picture.steps, [one(self.picture.metric)?, other(self.picture.metric)?]);
-        let better = shown[0].max(shown[1]);
-        let picture = self.played * (steps(shown[1]) - steps(shown[0])) + may_lack(self.switched, weights.switch);
+        let noticed = self.noticed(self.weights(corner), one, other, margin)?;
+        let (net, least) =
+            noticed.fold((0.0, f64::INFINITY), |(net, least), part| (net + part.loss(), part.margin.min(least)));
+        Some(if net.abs() > least { net } else { 0.0 })
+    }
+
+    /// What each figure that one notices adds to the difference of two sessions' losses, in the middle of the range.
+    pub fn shares(
+        &self,
+        one: impl Fn(&str) -> Option<f64>,
+        other: impl Fn(&str) -> Option<f64>,
+        margin: impl Fn(&str) -> f64,
+    ) -> Vec<(&'static str, f64)> {
+        let noticed = self.noticed(self.middle(), one, other, margin).into_iter().flatten();
+        noticed.flat_map(|part| part.figures).filter(|(_, loss)| *loss != 0.0).collect()
+    }
+
+    /// The parts that one notices: picture with switches, stalls with discarded frames, the start.
+    fn noticed(
+        &self,
+        weights: Weights,
+        one: impl Fn(&str) -> Option<f64>,
+        other: impl Fn(&str) -> Option<f64>,
+        margin: impl Fn(&str) -> f64,
+    ) -> Option<impl Iterator<Item = Part>> {
+        let [picture, switches, stall, discarded, start] = self.figures(weights, &one, &other)?;
+        let better = one(self.picture.metric)?.max(other(self.picture.metric)?);
+        let steps = self.picture.steps;
         let parts = [
-            (picture, self.played * (steps(better) - steps(better - margin(self.picture.metric)))),
-            (more(STALL, weights.stall)? + may_lack(DISCARDED, weights.stall * FRAME_S), weights.stall * margin(STALL)),
-            (may_lack(START, weights.stall * weights.waiting), weights.stall * weights.waiting * margin(START)),
+            Part {
+                figures: [picture, switches],
+                margin: self.played * (steps(better) - steps(better - margin(self.picture.metric))),
+            },
+            Part { figures: [stall, discarded], margin: weights.stall * margin(STALL) },
+            Part { figures: [start, (START, 0.0)], margin: weights.stall * weights.waiting * margin(START) },
         ];
-        let noticed = || parts.iter().filter(|(loss, margin)| loss.abs() > *margin);
-        let (net, least) = (noticed().map(|part| part.0).sum::<f64>(), noticed().map(|part| part.1).reduce(f64::min));
-        Some(if least.is_some_and(|least| net.abs() > least) { net } else { 0.0 })
+        Some(parts.into_iter().filter(|part| part.loss().abs() > part.margin))
     }
 
-    /// The contribution of each of `parts` to the difference of two senders' losses, in the middle of the range. `difference` is of means.
-    pub fn shares(&self, one: impl Fn(&str) -> f64, other: impl Fn(&str) -> f64) -> [(&'static str, f64); 4] {
-        let weights = self.middle();
-        let less = |name: &str| one(name) - other(name);
-        let picture = |of: &dyn Fn(&str) -> f64| (self.picture.steps)(of(self.picture.metric));
-        [
-            (self.picture.metric, self.played * (picture(&other) - picture(&one))),
-            (STALL, weights.stall * less(STALL)),
-            (DISCARDED, weights.stall * FRAME_S * less(DISCARDED)),
-            (START, weights.stall * weights.waiting * less(START)),
-        ]
+    /// By how much more one loses than another by each figure; what either lacks of the picture or of stalls cannot be weighed.
+    fn figures(
+        &self,
+        weights: Weights,
+        one: impl Fn(&str) -> Option<f64>,
+        other: impl Fn(&str) -> Option<f64>,
+    ) -> Option<[(&'static str, f64); 5]> {
+        let more = |name: &str, weight: f64| Some(weight * (one(name)? - other(name)?));
+        let may_lack = |name: &'static str, weight: f64| (name, more(name, weight).unwrap_or(0.0));
+        let (steps, picture) = (self.picture.steps, self.picture.metric);
+        Some([
+            (picture, self.played * (steps(other(picture)?) - steps(one(picture)?))),
+            may_lack(self.switched, weights.switch),
+            (STALL, more(STALL, weights.stall)?),
+            may_lack(DISCARDED, weights.stall * FRAME_S),
+            may_lack(START, weights.stall * weights.waiting),
+        ])
     }
 
-    /// The weight of a second of stall at which two senders are equal.
-    pub fn exchange(&self, one: impl Fn(&str) -> f64, other: impl Fn(&str) -> f64) -> f64 {
+    /// The weight of a second of stall at which two senders are equal; `None` where either lacks a figure.
+    pub fn exchange(&self, one: impl Fn(&str) -> Option<f64>, other: impl Fn(&str) -> Option<f64>) -> Option<f64> {
         let weights = self.middle();
-        let [(_, picture), (_, stall), (_, discarded), (_, start)] = self.shares(&one, &other);
-        let switches = weights.switch * (one(self.switched) - other(self.switched));
-        -(picture + switches) * weights.stall / (stall + discarded + start)
+        let [picture, switches, stall, discarded, start] = self.figures(weights, one, other)?.map(|(_, loss)| loss);
+        Some(-(picture + switches) * weights.stall / (stall + discarded + start))
     }
 }

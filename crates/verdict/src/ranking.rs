@@ -14,7 +14,7 @@
 //! The others, which are reached only after many runs, share `LATER` of it. A value that is missing (a session that never started to
 //! play has no start-up delay) counts as worse than any other.
 
-use crate::criteria::{GUARD, PICTURES, Prefer, is_constant, is_cost};
+use crate::criteria::{GUARD, Prefer, is_cost, is_only_picture};
 use crate::decision::{Decision, Difference, Relation};
 use crate::evidence::{Evidence, apart_level};
 use crate::metric::metric;
@@ -95,9 +95,7 @@ impl Ranker {
         let weighed = if proof == Proof::Bets { FIRST_LOOK } else { seeds };
         let preference = if *prefer == Prefer::Range { Preference::of(&runs, &criteria, weighed) } else { None };
         let mut steps = criteria.clone();
-        if proof == Proof::Bets {
-            steps.retain(|metric| !PICTURES.contains(&metric.name) || !is_constant(&runs, metric.name));
-        }
+        steps.retain(|metric| !is_only_picture(&runs, metric.name));
         if let Some(preference) = &preference {
             runs.iter_mut().for_each(|runs| {
                 let columns = preference.columns(runs);
@@ -195,7 +193,7 @@ impl Ranker {
         let ci95 = if self.is_random { stats::median_interval(&ordered) } else { None };
         let relation = self.relation(sender, other, metric);
         let needed = if relation == Relation::Open { self.needs(sender, other, metric) } else { None };
-        let is_tested = self.is_random && self.criteria.iter().any(|criterion| criterion.name == metric.name);
+        let is_tested = self.criteria.iter().any(|criterion| criterion.name == metric.name);
         Some(Difference {
             sender: self.sender(sender).into(),
             best: self.sender(other).into(),
@@ -204,7 +202,7 @@ impl Ranker {
             median: stats::median(&ordered),
             ci95,
             p: ci95.map(|_| stats::sign_test(&found)),
-            p_adjusted: if is_tested { self.p_adjusted(sender, other, metric) } else { None },
+            p_adjusted: if is_tested { self.p_of(sender, other, metric) } else { None },
             significant: relation == Relation::Apart,
             n: a.len(),
             noticed: a.iter().zip(&b).filter(|(a, b)| (*a - *b).abs() > margin).count(),
@@ -215,7 +213,11 @@ impl Ranker {
 
     /// The relation of two senders at one criterion, missing values included.
     pub fn relation(&self, one: usize, other: usize, metric: &'static Metric) -> Relation {
-        if metric.name == MIDDLE { self.over_the_range(one, other) } else { self.relation_at(one, other, metric) }
+        match metric.name {
+            MIDDLE => self.over_the_range(one, other),
+            name if is_only_picture(&self.runs, name) => Relation::Alike,
+            _ => self.relation_at(one, other, metric),
+        }
     }
 
     /// Apart where one is better at every corner of the range of weights, alike where they are at every corner.
@@ -243,8 +245,8 @@ impl Ranker {
         let preference = self.preference.as_ref()?;
         let found = self.corners(one, other);
         let wins = |better: bool| found.contains(&(Relation::Apart, better));
-        let value = |sender: usize| move |name: &str| self.mean(sender, name).unwrap_or(0.0);
-        (wins(true) && wins(false)).then(|| preference.exchange(value(one), value(other)))
+        let value = |sender: usize| move |name: &str| self.mean(sender, name);
+        if wins(true) && wins(false) { preference.exchange(value(one), value(other)) } else { None }
     }
 
     fn relation_at(&self, one: usize, other: usize, metric: &'static Metric) -> Relation {
@@ -280,11 +282,13 @@ impl Ranker {
 
     /// How much more the first loses, by the means of the sessions that both played.
     fn apart_on_average(&self, one: usize, other: usize, name: &str) -> Option<f64> {
-        let mean = |sender: usize, name: &str| {
-            let partner = if sender == one { other } else { one };
-            stats::mean(&self.sessions(sender, partner, name).filter_map(|(own, _)| own).collect::<Vec<_>>())
-        };
-        self.apart(one, other, name, mean)
+        self.apart(one, other, name, |sender, name| self.mean_together(one, other, sender, name))
+    }
+
+    /// The mean of one of two senders over the sessions that both played.
+    fn mean_together(&self, one: usize, other: usize, sender: usize, name: &str) -> Option<f64> {
+        let partner = if sender == one { other } else { one };
+        stats::mean(&self.sessions(sender, partner, name).filter_map(|(own, _)| own).collect::<Vec<_>>())
     }
 
     /// How much more the first loses in what viewers weigh, by these values; `None` at any other criterion.
@@ -298,6 +302,18 @@ impl Ranker {
         let preference = self.preference.as_ref().filter(|_| name.starts_with(MIDDLE))?;
         let margin = |name: &str| self.margin_in(one, other, metric(name), value);
         preference.apart(name, |name| value(one, name), |name| value(other, name), margin)
+    }
+
+    /// What the first loses more by each figure that viewers weigh and, by these values, notice.
+    pub(crate) fn parts_by(
+        &self,
+        one: usize,
+        other: usize,
+        value: impl Fn(usize, &str) -> Option<f64> + Copy,
+    ) -> Vec<(&'static str, f64)> {
+        let margin = |name: &str| self.margin_in(one, other, metric(name), value);
+        let shares = |weighed: &Preference| weighed.shares(|name| value(one, name), |name| value(other, name), margin);
+        self.preference.as_ref().map_or_else(Vec::new, shares)
     }
 
     /// Apart in a metric that is no criterion: asked for itself, with the whole level.
@@ -324,6 +340,7 @@ impl Ranker {
         let best = order[0];
         let (mut beaten, mut tied, mut open) = (Vec::new(), Vec::new(), Vec::new());
         let (mut against, mut deciding, mut depends) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut p_values = BTreeMap::new();
         for &other in &order[1..] {
             let (relation, metric) = self.first_difference(other, best);
             // It has left the race: some sender other than the best is also better.
@@ -345,35 +362,50 @@ impl Ranker {
                 }
                 let criterion = if metric.name == MIDDLE { self.largest_part(other, by) } else { metric.name };
                 against.insert(sender.clone(), self.sender(by).to_string());
+                p_values.extend(self.p_of(other, by, metric).map(|p| (sender.clone(), p)));
                 deciding.insert(sender, criterion.to_string());
             }
         }
         let names = |list: &[usize]| list.iter().map(|index| self.sender(*index).to_string()).collect();
+        let runs_of = |other: &usize| Some((self.sender(*other).to_string(), self.more_runs(best, *other, |_| true)?));
+        let unnoticed: Vec<usize> = open.iter().copied().filter(|other| !self.is_noticed(*other, best)).collect();
         Decision {
             ranking: names(&order),
             ranks: ranks.iter().map(|(index, rank)| (self.sender(*index).to_string(), *rank)).collect(),
-            more_runs: self.more_runs(best, &open, |_| true),
-            more_runs_for_viewer: self.more_runs(best, &open, |metric| !is_cost(metric)),
+            more_runs: self.until_settled(best, &open, |_| true),
+            more_runs_of: open.iter().filter_map(runs_of).collect(),
+            more_runs_for_viewer: self.until_settled(best, &open, |metric| !is_cost(metric)),
             beaten: names(&beaten),
             tied: names(&tied),
             open: names(&open),
+            unnoticed: names(&unnoticed),
             places: self.places(senders, &proofs),
             criteria: self.judge_each(&order),
             weighed: self.weighed(&order),
             against,
             deciding,
+            p_values,
             depends,
         }
     }
 
-    /// The criterion that contributes most to the difference that viewers would weigh.
+    /// What makes most of the difference that viewers would weigh, of what they notice on average, else in single sessions.
     fn largest_part(&self, one: usize, other: usize) -> &'static str {
+        let on_average = self.parts_by(one, other, |sender, name| self.mean_together(one, other, sender, name));
+        if !on_average.is_empty() {
+            return self.largest_of(&on_average);
+        }
+        let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+        for (name, loss) in (0..self.together(one, other)).flat_map(|session| self.parts_in(one, other, session)) {
+            *sums.entry(name).or_default() += loss;
+        }
+        self.largest_of(&sums.into_iter().collect::<Vec<_>>())
+    }
+
+    /// Where nothing is noticed it is the picture, for which they are weighed.
+    pub(crate) fn largest_of(&self, parts: &[(&'static str, f64)]) -> &'static str {
         let preference = self.preference.as_ref().expect("only asked of a weighing");
-        let value = |sender: usize| move |name: &str| self.mean(sender, name).unwrap_or(0.0);
-        let is_criterion = |name: &str| self.criteria.iter().any(|metric| metric.name == name);
-        let shares = preference.shares(value(one), value(other));
-        let worse = shares.iter().filter(|(name, _)| is_criterion(name)).max_by(|a, b| a.1.total_cmp(&b.1));
-        worse.map_or(preference.picture(), |(name, _)| name)
+        parts.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(preference.picture(), |(name, _)| name)
     }
 
     /// The order, and who shares a rank: those found together, unless one of them is proven to be worse.
@@ -490,22 +522,26 @@ impl Ranker {
         if is_behind { relation } else { Relation::Alike }
     }
 
-    /// Estimated runs until all open comparisons are settled, each at its criterion and at the following ones until one decides.
-    fn more_runs(&self, best: usize, undecided: &[usize], counts: fn(&Metric) -> bool) -> Option<usize> {
+    /// Further runs until all open comparisons are settled.
+    fn until_settled(&self, best: usize, open: &[usize], counts: fn(&Metric) -> bool) -> Option<usize> {
+        let each = open.iter().map(|other| self.more_runs(best, *other, counts));
+        each.reduce(|a, b| Some(a?.max(b?)))?.filter(|most| *most > 0)
+    }
+
+    /// Further runs until an open comparison is settled: at its criterion, and at those that follow until one tells.
+    fn more_runs(&self, best: usize, other: usize, counts: fn(&Metric) -> bool) -> Option<usize> {
         let mut most = 0;
-        for &other in undecided {
-            for &metric in self.steps.iter().filter(|metric| counts(metric) && !self.is_part(metric)) {
-                if self.relation_to_best(other, best, metric) == Relation::Alike {
-                    continue;
-                }
-                let (runs, is_apart) = self.needs(other, best, metric)?;
-                most = most.max(runs.saturating_sub(self.seeds));
-                if is_apart {
-                    break;
-                }
+        for &metric in self.steps.iter().filter(|metric| counts(metric) && !self.is_part(metric)) {
+            if self.relation_to_best(other, best, metric) == Relation::Alike {
+                continue;
+            }
+            let (runs, is_apart) = self.needs(other, best, metric)?;
+            most = most.max(runs.saturating_sub(self.seeds));
+            if is_apart {
+                break;
             }
         }
-        (most > 0).then_some(most)
+        Some(most)
     }
 
     fn needs(&self, one: usize, other: usize, metric: &'static Metric) -> Option<(usize, bool)> {
@@ -522,12 +558,20 @@ impl Ranker {
         group.1.as_ref()?.needs(a, b, self.tested_margin(one, other, metric), *share)
     }
 
-    fn p_adjusted(&self, one: usize, other: usize, metric: &'static Metric) -> Option<f64> {
+    /// Of "no further apart than the margin", corrected for all pairs; of a weighing that of the corner which is least sure.
+    fn p_of(&self, one: usize, other: usize, metric: &'static Metric) -> Option<f64> {
+        if !self.is_random {
+            return None;
+        }
+        if metric.name == MIDDLE {
+            let corner = |name: &&str| self.p_of(one, other, crate::metric::metric(name));
+            return CORNERS.iter().map(corner).reduce(|a, b| Some(a?.max(b?)))?;
+        }
         if self.proof == Proof::Bets {
             return Some(self.raced_p(one, other, metric));
         }
         let (group, a, b) = self.pair(one, other, metric)?;
-        Some(group.1.as_ref()?.p_apart(a, b, self.margin(one, other, metric)))
+        Some(group.1.as_ref()?.p_apart(a, b, self.tested_margin(one, other, metric)))
     }
 
     pub(crate) fn share(&self, metric: &Metric) -> f64 {

@@ -7,7 +7,8 @@ use crate::neighbours;
 use crate::ranking::Ranker;
 use crate::standing::Standing;
 use crate::words::{
-    STALL, Shown, amount, difference, format_value, join, more_runs, outcome, quantity, range, some, values,
+    STALL, Shown, about, amount, compared, format_value, has, join, label, more_runs, outcome, quantity, range, some,
+    unnoticed, values,
 };
 use playpath_record::registry::Metric;
 use std::cell::RefCell;
@@ -121,8 +122,7 @@ impl<'a> Teller<'a> {
 
     fn sides(&self) -> Sides<'a> {
         let decision = self.decision;
-        let is_unnoticed = |sender: &String| self.deciding(sender).is_some_and(|found| found.noticed == 0);
-        let is_doubtful = |sender: &&String| !self.is_by_cost(sender) && !is_unnoticed(sender);
+        let is_doubtful = |sender: &&String| !self.is_by_cost(sender) && !decision.unnoticed.contains(sender);
         let doubtful: Vec<&String> = decision.open.iter().filter(is_doubtful).collect();
         let is_behind = |sender: &&String| decision.beaten.contains(sender) && !self.is_by_cost(sender);
         let behind: Vec<&String> = decision.ranking.iter().filter(is_behind).collect();
@@ -130,7 +130,7 @@ impl<'a> Teller<'a> {
         Sides { leaders: decision.ranking.iter().filter(is_ahead).collect(), doubtful, behind }
     }
 
-    /// The first of the senders behind, and the last one by the same criterion; `of` qualifies the first figure.
+    /// The first of those behind, the last by the same criterion, and the last by another; `of` is said of the first figure.
     fn trailing(&self, behind: &[&String], of: &str) -> String {
         let Some(&first) = behind.first() else { return String::new() };
         let name = &self.decision.deciding[first];
@@ -147,7 +147,19 @@ impl<'a> Teller<'a> {
                 self.described.borrow_mut().push(((*last).clone(), metric.name));
                 format!(", {last} {}{}", if name == STALL { "for " } else { "" }, amount(metric, &[shown]))
             });
-        format!("; {first} {}{more}", outcome(metric, &[shown], of))
+        format!("; {first} {}{more}{}", outcome(metric, &[shown], of), self.last_but_by(name, behind))
+    }
+
+    /// The last of those behind which another criterion decides on.
+    fn last_but_by(&self, name: &String, behind: &[&String]) -> String {
+        let last = behind.iter().rfind(|sender| self.decision.deciding[**sender] != *name);
+        let told = last.and_then(|last| {
+            let metric = metric(&self.decision.deciding[*last]);
+            let shown = self.shown(last, metric)?;
+            self.described.borrow_mut().push(((*last).clone(), metric.name));
+            Some(format!("; {last} {}", outcome(metric, &[shown], "")))
+        });
+        told.unwrap_or_default()
     }
 
     fn shown(&self, sender: &str, metric: &Metric) -> Option<Shown> {
@@ -207,7 +219,7 @@ impl<'a> Teller<'a> {
             .map_or(String::new(), |played| format!(", {} in an hour of video", amount_of(most * HOUR_S / played)));
         format!(
             " Their {} differs by at most {} a session on average{hour}, if none counts for more than {}.",
-            metric.label,
+            label(metric),
             amount_of(most),
             amount_of(session)
         )
@@ -215,27 +227,19 @@ impl<'a> Teller<'a> {
 
     fn between(&self, together: &[&String], open: &[&String]) -> String {
         let found = self.deciding(open[0]);
-        let is_unnoticed = |sender: &&String| self.deciding(sender).is_some_and(|found| found.noticed == 0);
+        let is_unnoticed = |sender: &&String| self.decision.unnoticed.contains(*sender);
         if let Some(found) = found.as_ref().filter(|_| open.iter().all(is_unnoticed)) {
             let later = self.later(open);
             let costs = || self.cheapest(&[together, open].concat());
-            return format!(
-                "Not proven alike: {}.{}",
-                difference(found),
-                if later.is_empty() { costs() } else { later }
-            );
+            return format!("Not told apart: {}.{}", unnoticed(found), if later.is_empty() { costs() } else { later });
         }
         if open.iter().all(|sender| self.decision.depends.contains_key(*sender)) {
             return String::new();
         }
         let doubtful = open.iter().filter_map(|sender| self.deciding(sender)).find(|found| found.noticed > 0).or(found);
         doubtful.map_or(String::new(), |found| match self.is_proven(&found.sender, metric(&found.metric)) {
-            true => format!(
-                "{} has {}; whether the other things that viewers weigh outweigh that is open.",
-                found.sender,
-                difference(&found)
-            ),
-            false => format!("Undecided: {} has {}.", found.sender, difference(&found)),
+            true => format!("{}; open is whether what else viewers weigh outweighs that.", has(&found)),
+            false => format!("Open: {}.", has(&found)),
         })
     }
 
@@ -261,7 +265,7 @@ impl<'a> Teller<'a> {
             let mut after = after.copied();
             let apart = after.find(|metric| self.ranker.relation(index, best, metric) == Relation::Apart);
             if let Some(found) = apart.and_then(|metric| self.ranker.difference(index, best, metric)) {
-                return format!(" What does differ: {sender} has {}.", difference(&found));
+                return format!(" What does differ: {}.", has(&found));
             }
         }
         String::new()
@@ -295,8 +299,13 @@ impl<'a> Teller<'a> {
                 wanted.filter_map(|sender| Some((self.shown(sender, metric)?, sender))).collect();
             found.sort_by(|a, b| a.0.middle.total_cmp(&b.0.middle).then_with(|| a.1.cmp(b.1)));
             self.described.borrow_mut().extend(found.iter().map(|(_, sender)| ((*sender).clone(), metric.name)));
-            let others = values(metric, &found)?;
-            Some(format!("{} {others} against {} with {}", metric.label, amount(metric, &[bests]), self.best))
+            let looks_equal = found.iter().any(|(shown, _)| amount(metric, &[*shown]) == amount(metric, &[bests]));
+            let shown = |shown: Shown, sender: &str| {
+                if looks_equal { shown.with_mean(self.ranker, sender, metric) } else { shown }
+            };
+            found.iter_mut().for_each(|(of, sender)| *of = shown(*of, sender));
+            let (others, bests) = (values(metric, &found)?, amount(metric, &[shown(bests, self.best)]));
+            Some(format!("{} {others} against {bests} with {}", label(metric), self.best))
         };
         let seen: Vec<&'static Metric> =
             self.ranker.criteria.iter().copied().filter(|metric| !is_cost(metric)).collect();
@@ -345,7 +354,7 @@ impl<'a> Teller<'a> {
         let mut unsure = behind().filter(|sender| self.decision.open.contains(sender)).peekable();
         let is_unsure = unsure.peek().is_some();
         let Some(shown) = unsure.next().or_else(|| behind().next()) else { return String::new() };
-        let detail = self.deciding(shown).map_or(String::new(), |d| format!(": {shown} has {}", difference(&d)));
+        let detail = self.deciding(shown).map_or(String::new(), |found| format!(": {}", has(&found)));
         if is_unsure {
             return format!("Which of them costs the network least is undecided{detail}.");
         }
@@ -364,10 +373,10 @@ impl<'a> Teller<'a> {
         let Some(behind) = self.next_behind() else { return String::new() };
         match self.deciding(behind) {
             Some(found) => {
-                format!("The next is {behind}: {}.", difference(&found))
+                format!("The next is {behind}: {}.", compared(&found))
             }
             None => {
-                let label = metric(&self.decision.deciding[behind]).label;
+                let label = label(metric(&self.decision.deciding[behind]));
                 format!("The next is {behind}, some of whose sessions have no {label}.")
             }
         }
@@ -383,8 +392,8 @@ impl<'a> Teller<'a> {
                 format!("About {} would probably decide.", more_runs(count))
             }),
             Some(viewer) => {
-                let costs =
-                    for_all.map_or("are unlikely to be decided soon".into(), |count| format!("take about {count}"));
+                let costs = for_all
+                    .map_or("are unlikely to be decided soon".into(), |count| format!("take about {}", about(count)));
                 let viewer = more_runs(viewer);
                 format!("About {viewer} would probably settle what the viewer sees; the network's costs {costs}.")
             }
@@ -404,7 +413,7 @@ impl<'a> Teller<'a> {
         let part = |metric: &&'static Metric| {
             let figure = amount(metric, &[self.shown(self.best, metric)?]);
             let is_count = metric.unit.is_empty();
-            Some(if is_count { format!("{figure} {}", metric.label) } else { format!("{} {figure}", metric.label) })
+            Some(if is_count { format!("{figure} {}", label(metric)) } else { format!("{} {figure}", label(metric)) })
         };
         let parts: Vec<String> = shown.filter_map(part).collect();
         if parts.is_empty() {

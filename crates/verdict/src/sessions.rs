@@ -1,5 +1,7 @@
 //! The comparison of two senders session by session, by the rule of the ranking: which viewers one of them serves better, worse or alike.
 
+use crate::criteria::is_cost;
+use crate::metric::metric;
 use crate::preference::{CORNERS, MIDDLE};
 use crate::ranking::Ranker;
 use playpath_record::registry::{Better, Metric};
@@ -67,12 +69,27 @@ impl Ranker {
 
     /// The part that contributes most to the weighted difference in this session.
     fn main_part(&self, one: usize, other: usize, session: usize, by: Ordering) -> &'static str {
-        let preference = self.preference.as_ref().expect("only asked of a weighing");
         let (worse, better) = if by == Ordering::Less { (one, other) } else { (other, one) };
-        let value = |sender: usize| move |name: &str| self.value(sender, name, session).unwrap_or(0.0);
-        let shares = preference.shares(value(worse), value(better));
-        let most = shares.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        most.map_or(preference.picture(), |(name, _)| name)
+        self.largest_of(&self.parts_in(worse, better, session))
+    }
+
+    /// What one loses more than another in a session by each figure that viewers weigh and would notice.
+    pub(crate) fn parts_in(&self, one: usize, other: usize, session: usize) -> Vec<(&'static str, f64)> {
+        self.parts_by(one, other, |sender, name| self.value(sender, name, session))
+    }
+
+    /// Whether a viewer would notice a difference in any session that both played: at a criterion, or in what is weighed.
+    pub(crate) fn is_noticed(&self, one: usize, other: usize) -> bool {
+        let differs = |criterion: &&'static Metric| {
+            let margin = self.margin(one, other, criterion);
+            self.sessions(one, other, criterion.name).any(|pair| match pair {
+                (Some(a), Some(b)) => (a - b).abs() > margin,
+                (a, b) => a != b,
+            })
+        };
+        let weighs = |session| CORNERS.iter().any(|name| self.noticed(one, other, metric(name), session).is_ne());
+        self.criteria.iter().filter(|criterion| !is_cost(criterion)).any(differs)
+            || self.preference.is_some() && (0..self.together(one, other)).any(weighs)
     }
 }
 

@@ -32,6 +32,11 @@ impl Shown {
         Some(Shown { middle: found.median, mean: Some(found.mean).filter(|_| hides && is_other) })
     }
 
+    /// With the mean in any case: medians may be equal where means are apart.
+    pub(crate) fn with_mean(self, ranker: &Ranker, sender: &str, metric: &Metric) -> Shown {
+        Shown { mean: ranker.mean(ranker.index(sender), metric.name), ..self }
+    }
+
     fn is_zero(&self) -> bool {
         self.middle == 0.0 && self.mean.is_none()
     }
@@ -58,8 +63,13 @@ pub(crate) fn outcome(metric: &Metric, shown: &[Shown], of: &str) -> String {
         }
         STALL => format!("{} for {figure}{of}{means}", pick("stalls", "stall")),
         RATE => format!("{} {figure} of video{of}{means}", pick("shows", "show")),
-        _ => format!("{} {figure} {}{of}{means}", pick("has", "have"), metric.label),
+        _ => format!("{} {figure} {}{of}{means}", pick("has", "have"), label(metric)),
     }
+}
+
+/// What a metric is called beside a number: "late packets (share)", which tables have with a comma.
+pub(crate) fn label(metric: &Metric) -> String {
+    metric.label.split_once(", ").map_or(metric.label.into(), |(what, of)| format!("{what} ({of})"))
 }
 
 /// A figure with its unit, or the range of several, and the means where those are unlike them.
@@ -114,28 +124,43 @@ pub(crate) fn some(names: &[&String]) -> String {
 }
 
 /// An estimate, so to two digits.
-pub(crate) fn more_runs(count: usize) -> String {
+pub(crate) fn about(count: usize) -> usize {
     let unit = 10_usize.pow(count.checked_ilog10().unwrap_or(0).saturating_sub(1));
-    let about = (count + unit / 2) / unit * unit;
-    format!("{about} more run{}", if count == 1 { "" } else { "s" })
+    (count + unit / 2) / unit * unit
 }
 
-pub(crate) fn difference(found: &Difference) -> String {
-    let metric = metric(&found.metric);
-    let (label, best, n) = (metric.label, &found.best, found.n);
-    if found.noticed == 0 && found.relation == Relation::Open {
-        let room = 100.0 * share_at_most(0, n);
-        return format!(
-            "in none of {n} runs would a viewer notice a difference in {label} from {best}, which leaves room for one in up to \
-             {room:.0} % of sessions"
-        );
+pub(crate) fn more_runs(count: usize) -> String {
+    format!("{} more run{}", about(count), if count == 1 { "" } else { "s" })
+}
+
+/// How a sender stands against another, with the sender as the subject; where no run tells them apart, how much that leaves open.
+pub(crate) fn has(found: &Difference) -> String {
+    if found.noticed == 0 && found.relation != Relation::Apart {
+        return unnoticed(found);
     }
+    format!("{} has {}", found.sender, compared(found))
+}
+
+pub(crate) fn unnoticed(found: &Difference) -> String {
+    format!(
+        "in none of {} runs would a viewer notice a difference in {} from {}, which leaves room for one in up to {:.0} % of sessions",
+        found.n,
+        label(metric(&found.metric)),
+        found.best,
+        100.0 * share_at_most(0, found.n),
+    )
+}
+
+/// What a sender has more or less than another.
+pub(crate) fn compared(found: &Difference) -> String {
+    let metric = metric(&found.metric);
+    let (label, best, n) = (label(metric), &found.best, found.n);
     let more = |value: f64| {
         format!("{} {}", range(metric, &[value.abs()]), if value.is_sign_negative() { "less" } else { "more" })
     };
     let compared = |value: f64| format!("{} {label} than {best}", more(value));
     match (found.p_adjusted, found.ci95) {
-        (None, _) => compared(found.mean),
+        (None, None) => compared(found.mean),
         (_, None) => {
             format!("{} on average, noticeably different in {} of {n} runs", compared(found.mean), found.noticed)
         }
@@ -154,6 +179,14 @@ pub(crate) fn difference(found: &Difference) -> String {
                 return format!(
                     "{} on average, {median} in the median run (95 % interval {interval})",
                     compared(found.mean)
+                );
+            }
+            // A few runs are unlike the others.
+            let (median, mean) = (more(found.median), more(found.mean));
+            if (found.mean < low || found.mean > high) && mean != median {
+                return format!(
+                    "{} in the median run, {mean} on average (95 % interval of the median {interval})",
+                    compared(found.median)
                 );
             }
             format!("{} in the median run (95 % interval {interval})", compared(found.median))

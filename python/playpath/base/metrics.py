@@ -4,7 +4,6 @@ The engine computes the metrics and declares how to read them, one entry each, i
 an entry (a study's own) is shown with the unit that its name ends in and never decides a ranking.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,6 +31,12 @@ class Metric:
     def margin(self, *means: float) -> float:
         """The largest difference between these means that counts as alike."""
         return max(self.least, self.least_share * max(abs(m) for m in means))
+
+    @property
+    def spoken(self) -> str:
+        """What it is called beside a number: "late packets (share)", which tables have with a comma."""
+        what, comma, of = self.label.partition(", ")
+        return f"{what} ({of})" if comma else what
 
     @property
     def axis(self) -> str:
@@ -131,21 +136,3 @@ def format_more_runs(count: float) -> str:
     ('1 more run', '12 more runs', '440 more runs')
     """
     return f"{about_runs(count)} more run{'' if count == 1 else 's'}"
-
-
-def format_interval(mean: float | None, half_width: float | None) -> str:
-    """`mean ± half_width`, both rounded to the second significant digit of the half width.
-
-    >>> format_interval(0.35712, 0.0035), format_interval(306.8, 59.2), format_interval(3.0, 0.0)
-    ('0.357 ± 0.004', '307 ± 59', '3')
-    >>> format_interval(2.5, math.inf)
-    '2.5 ± ∞'
-    """
-    if half_width == math.inf:
-        return f"{format_value(mean)} ± ∞"
-    if mean is None or not half_width:
-        return format_value(mean)
-    places = min(3, max(0, 1 - math.floor(math.log10(half_width))))
-    if half_width < 0.5 * 10**-places:
-        return format_value(mean)
-    return f"{mean:.{places}f} ± {half_width:.{places}f}"

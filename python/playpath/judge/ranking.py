@@ -96,19 +96,27 @@ class Decision:
     beaten: list[str]
     tied: list[str]
     open: list[str]
-    """`beaten`, `tied` and `open` are the other senders: worse than the best, alike with it, undecided."""
+    """`beaten`, `tied` and `open`: the other senders: apart from the best, alike with it, undecided."""
+    unnoticed: list[str]
+    """Of the open ones those of which no viewer would have noticed a difference from the best in any session."""
     against: dict[str, str]
     """For each other sender that is not tied, the sender that `deciding` compares it with: the best, or, if it left a race
     because another was proven better, that other one."""
     deciding: dict[str, str]
-    """The first criterion in which it differs from that sender."""
+    """The criterion where it first differs from that one; where several are weighed against each other, the one that makes most of
+    the difference that one notices, which may be the switches of quality."""
+    p_values: dict[str, float]
+    """The p value of that comparison, corrected for all pairs of senders; where several are weighed against each other, that of
+    what they sum up to. Empty where nothing is random."""
     depends: dict[str, float]
     """The open senders that are proven better for some viewers and worse for others, each with the weight at which that
     changes: a second of stall, in seconds of a picture one step worse."""
     more_runs: int | None
-    """Estimated number of further runs that would settle all open comparisons; None if unknown."""
+    """Estimate of the further runs that would settle all open comparisons; None when it is not known."""
+    more_runs_of: dict[str, int]
+    """The same for each open one by itself, where it is known."""
     more_runs_for_viewer: int | None
-    """The same for the viewer's criteria only, without the network's costs."""
+    """`more_runs` for what the viewer sees alone, without the network's costs."""
 
     @property
     def is_decided(self) -> bool:
@@ -142,6 +150,8 @@ _BY_SENDER: dict[str, Callable[[Any], Any]] = {
     "weighed": str,
     "against": str,
     "deciding": str,
+    "p_values": float,
+    "more_runs_of": int,
 }
 """The fields of a decision that hold a value for each sender, and how to read that value from JSON."""
 

@@ -26,7 +26,8 @@ class Trial:
     sender: str
     best: str
     metric: str
-    """`metric` is the first criterion in which `sender` and `best` are proven to differ or are undecided."""
+    """`sender`, `best` and `metric`: what decides that it is worse; else the first criterion in which a difference is proven, or that
+    leaves them open."""
     difference: float
     """Difference of their means, in the metric's unit."""
     is_proven: bool
@@ -40,9 +41,9 @@ class Trial:
         entry = metric(self.metric)
         size = f"{format_value(abs(self.difference))} {entry.unit}".strip()
         return (
-            f"{size} {'more' if self.difference > 0 else 'less'} {entry.label}"
+            f"{size} {'more' if self.difference > 0 else 'less'} {entry.spoken}"
             if self.is_proven
-            else f"{size} of {entry.label}"
+            else f"{size} of {entry.spoken}"
         )
 
     def to_dict(self) -> dict[str, object]:

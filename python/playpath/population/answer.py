@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -403,7 +403,11 @@ class PopulationResult(Tabular):
     def mean(self, sender: str, name: str) -> Estimate | None:
         values = self.values(sender, name)
         there = ~np.isnan(values)
-        return mean_interval(*self.over_units(values, there), self.doubt(values, there)) if there.any() else None
+        if not there.any():
+            return None
+        found = mean_interval(*self.over_units(values, there), self.doubt(values, there))
+        # What is counted or timed has no mean below zero.
+        return found if values[there].min() < 0 else replace(found, low=max(0.0, found.low))
 
     def difference(self, sender: str, other: str, name: str) -> Estimate | None:
         """Mean of sender minus other, over viewers with values for both."""

@@ -54,7 +54,8 @@ def _verdict(result: PopulationResult) -> str:
         return f"{start}{why} {effect}{cost}"
     if versus.relation == "alike":
         return f"{best} and {today} are alike for these viewers and their network. {effect}{cost}"
-    return f"Undecided between {best} and {today}. {effect}{cost}{blocked(result, versus)}{_more(result, versus)}"
+    names = dict.fromkeys([best, today, *(v.other for v in result.undecided)])
+    return f"Undecided between {listing(list(names))}. {effect}{cost}{blocked(result, versus)}{_more(result, versus)}"
 
 
 def _stay(result: PopulationResult) -> str:

@@ -159,20 +159,30 @@ class Comparison(Tabular):
 
     @cached_property
     def trials(self) -> list[Trial]:
-        """The size of a real trial, for each sender that is not alike with the best."""
+        """How large a real trial would be, for each sender that is not alike with the best; where nothing is random there is none."""
+        if not self.ranker.is_random:
+            return []
         found: dict[str, Trial] = {}
         criteria = {name: rank for rank, name in enumerate(self.ranker.criteria)}
         judged = (d for d in self.differences if d.significant and d.metric in criteria)
         proven = [(d.sender, d.metric, d.mean) for d in sorted(judged, key=lambda d: criteria[d.metric])]
+        # What makes a sender worse comes before what is proven of it besides, which may speak for it.
+        decided = [(d.sender, d.metric, d.mean) for d in self.differences if self._decides(d)]
         unproven = [(name, self.decision.deciding[name], None) for name in self.decision.open]
         best = self.ranking[0]
-        for sender, name, mean in [*proven, *unproven]:
+        for sender, name, mean in [*decided, *proven, *unproven]:
             own, others = ([v for v in self.values(one, name) if v is not None] for one in (sender, best))
             apart = self.ranker.margin(sender, best, name) if mean is None else mean
             count = viewers_per_arm(own, others, None if mean is not None else apart)
             if count is not None:
                 found.setdefault(sender, Trial(sender, best, name, apart, mean is not None, count))
         return [found[name] for name in self.ranking if name in found]
+
+    def _decides(self, found: Difference) -> bool:
+        """It is by this one that a sender is worse than the best."""
+        decision, sender = self.decision, found.sender
+        is_worse = sender in decision.beaten and decision.against[sender] == found.best
+        return is_worse and decision.deciding[sender] == found.metric
 
     def costs(self, price_per_gb: float | None = None) -> list[HourlyCost]:
         """Bytes sent and retransmitted for each hour of video shown, and their price; a sender that showed no video is left out."""

@@ -280,16 +280,16 @@ def _difference_cells(result: Comparison, sender: str) -> list[str]:
     found = result.ranker.difference(sender, decision.against[sender], name)
     if found is None:
         return [metric(name).label, "–", "–", "–", word]
-    more = [f"~{about_runs(found.more_runs)}"] if sender in decision.open and found.more_runs else []
+    more = decision.more_runs_of.get(sender)
     unit = metric(name).unit
     interval = "–"
     if found.ci95 is not None:
         low, high = (format_value(value) for value in found.ci95)
         interval = f"{low} to {high}"
-    # The p value behind the word next to it, if this criterion was tested on its own.
-    p = found.p if found.p_adjusted is None else found.p_adjusted
+    # On which the word beside it rests: where viewers weigh, of what all parts sum up to.
+    p = decision.p_values.get(sender)
     p_value = "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
     difference = f"{format_difference(found.middle)} {unit}".strip()
     if found.significant and found.ci95 is not None and found.ci95[0] <= 0 <= found.ci95[1]:
         difference += f"\nmean {format_difference(found.mean)}"
-    return [metric(name).label, difference, interval, p_value, word, *more]
+    return [metric(name).label, difference, interval, p_value, word, *([f"~{about_runs(more)}"] if more else [])]

@@ -131,6 +131,8 @@ export interface Judged {
     beaten: string[];
     tied: string[];
     open: string[];
+    /** Of the open ones those of which no session showed a viewer any difference from the best. */
+    unnoticed: string[];
     deciding: Record<string, string>;
     more_runs: number | null;
     more_runs_for_viewer: number | null;

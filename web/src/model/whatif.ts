@@ -121,9 +121,9 @@ export class WhatIf {
 /** Who is ahead for the viewer in a cell; "alike" where no viewer saw a difference between any two; null before it is judged. */
 export function winner(cell: Cell, costs: Set<string>): string | null {
   if (!cell.judged) return null;
-  const { decision, differences } = cell.judged;
+  const { decision } = cell.judged;
   const [best, ...others] = decision.ranking;
-  const isUnseen = (sender: string) => decision.tied.includes(sender) || costs.has(decision.deciding[sender]) || differences[sender]?.noticed === 0;
+  const isUnseen = (sender: string) => decision.tied.includes(sender) || costs.has(decision.deciding[sender]) || decision.unnoticed.includes(sender);
   return others.length > 0 && others.every(isUnseen) ? "alike" : best;
 }
 

@@ -3,7 +3,7 @@
 import type { PacketChoice } from "../model/packets";
 import { worst } from "../model/story";
 import { Charts } from "../view/charts";
-import { colour } from "../view/colours";
+import { filling } from "../view/colours";
 import { h } from "../view/dom";
 import { eventList } from "../view/events";
 import { Navigation } from "../view/navigation";
@@ -81,7 +81,7 @@ export class Sessions {
     if (this.report.sessions.length < 2) return;
     const tick = (sender: string, place: number) => {
       const swatch = h("i", { class: "swatch" });
-      swatch.style.background = colour(this.report.places[place]);
+      swatch.style.background = filling(this.report.places[place]);
       return h("label", { class: "tick" }, h("input", { type: "checkbox", checked: this.shown.has(sender), "data-sender": sender, onchange: () => this.turn(sender) }), swatch, sender);
     };
     const active = document.activeElement instanceof HTMLInputElement ? document.activeElement.dataset.sender : undefined;

@@ -6,7 +6,7 @@ import { CHARTS, type Chart, type Context, type Line, edges, lastSample, placeOf
 import { clock, short, withUnit } from "../model/quantity";
 import { type Mark, type Session, marks } from "../model/story";
 import { factors, timeLabels, timeTicks } from "../model/time";
-import { COLOURS, colour, token } from "./colours";
+import { COLOURS, colour, dashed, token } from "./colours";
 import { h } from "./dom";
 import { drawing } from "./drawing";
 import { saveable } from "./saving";
@@ -94,7 +94,7 @@ export class Charts {
     return {
       height: HEIGHT, padding: [8, RIGHT, 0, 0],
       cursor: { sync: { key: "playpath" }, drag: { x: true, y: false, setScale: false }, focus: { prox: 30 } },
-      legend: { live: true },
+      legend: { live: true, markers: { dash: (_, i) => (dashed(lines[i - 1]?.place ?? 0) ? "dashed" : "solid") } },
       scales: { x: { time: false, range: () => view }, y },
       axes: [
         { stroke: text, grid, ticks: grid, size: 30, splits: (plot, _, min, max) => timeTicks(min, max, plot.bbox.width / devicePixelRatio / TICK_ROOM), values: (_, splits) => timeLabels(splits) },
@@ -146,7 +146,7 @@ function series(line: Line, i: number, lines: Line[], unit: string): uPlot.Serie
     class: isEdge ? "edge" : undefined,
     stroke: line.role === "capacity" ? token("faint") : line.role === "need" ? token("soft") : isEdge ? "transparent" : colour(line.place),
     fill: line.role === "capacity" ? token("shade") : undefined,
-    dash: line.dash, width: line.role ? 1 : 1.6, spanGaps: true, points: { show: false },
+    dash: line.dash ?? dashed(line.place), width: line.role ? 1 : 1.6, spanGaps: true, points: { show: false },
     value: (plot, value, _, at) => {
       if (value === null) return "–";
       const range = hasRange && at !== null ? ` (${short(plot.data[i - 1][at])} to ${short(plot.data[i][at])})` : "";

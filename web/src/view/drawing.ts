@@ -4,7 +4,7 @@ import type uPlot from "uplot";
 import type { Line } from "../model/lines";
 import { short } from "../model/quantity";
 import { factors, timeLabels, timeTicks, valueTicks } from "../model/time";
-import { colour, token } from "./colours";
+import { colour, dashed, token } from "./colours";
 import { svg } from "./dom";
 
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [900, 320, 64, 12, 48, 36];
@@ -31,7 +31,7 @@ export function drawing(plot: uPlot, title: string, unit: string, lines: Line[])
     // The edges of a band follow each other: a surface between them.
     if (line.role === "low") return [];
     if (line.role === "high") return [{ d: `${d([...shown[i - 1].points, ...[...points].reverse()])}Z`, ink: ink(line), width: 0, name: null, isSurface: true }];
-    return [{ d: d(points), ink: ink(line), width: 1.3, dash: line.dash, name: line.label }];
+    return [{ d: d(points), ink: ink(line), width: 1.3, dash: line.dash ?? dashed(line.place), name: line.label }];
   }));
 }
 
@@ -45,10 +45,11 @@ export function sheet(plot: uPlot, title: string, make: (scales: { x: Place; y: 
   const times = timeTicks(from, until, TIMES);
   const labels = timeLabels(times);
   let left = LEFT;
-  const names = strokes.filter((stroke) => stroke.name !== null).map(({ name, ink }) => {
-    const at = left;
-    left += name!.length * LETTER + 24;
-    return svg("text", { x: at, y: 36, fill: ink, "font-weight": 600 }, name);
+  const names = strokes.filter((stroke) => stroke.name !== null).flatMap(({ name, ink, dash }) => {
+    const [at, width] = [left, name!.length * LETTER];
+    left += width + 24;
+    const sample = dash ? [svg("line", { x1: at, x2: at + width, y1: 41, y2: 41, stroke: ink, "stroke-width": 1.6, "stroke-dasharray": dash.join(" ") })] : [];
+    return [svg("text", { x: at, y: 36, fill: ink, "font-weight": 600 }, name), ...sample];
   });
   const root = svg(
     "svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, "font-family": "sans-serif", "font-size": 12, fill: token("text") },

@@ -6,7 +6,7 @@ import { type Knob, STEPS, fromStep, pathKnobs, toStep, viewerKnobs } from "../m
 import { short } from "../model/quantity";
 import type { State } from "../model/state";
 import { choices } from "./choices";
-import { colour } from "./colours";
+import { filling } from "./colours";
 import { h } from "./dom";
 
 export interface PanelActions {
@@ -114,7 +114,7 @@ function senders(state: State, prepared: Prepared, offer: Offer, actions: PanelA
   const chosen = (name: string) => {
     const place = state.senders.indexOf(name);
     const swatch = h("i", { class: "swatch" });
-    if (place >= 0) swatch.style.background = colour(place);
+    if (place >= 0) swatch.style.background = filling(place);
     const flip = () => actions.change({ senders: place < 0 ? [...state.senders, name] : state.senders.filter((sender) => sender !== name) });
     return h("label", { class: "tick", title: summary.get(name) ?? null }, h("input", { type: "checkbox", checked: place >= 0, disabled: place >= 0 && state.senders.length === 1, "data-sender": name, onchange: flip }), prepared.choices.length === 0 && swatch, name);
   };

@@ -4,6 +4,7 @@ import { short, withUnit } from "../model/quantity";
 import { factors, timeLabels, timeTicks, valueTicks } from "../model/time";
 import { svg } from "./dom";
 import { Drawn, FONT, type Titled } from "./drawn";
+import { COLOURS } from "./colours";
 import { inkOf } from "./spread";
 
 export type Point = [x: number, y: number, low: number | null, high: number | null];
@@ -53,8 +54,10 @@ const SAMPLE = 30;
 const [X_ROOM, Y_ROOM] = [64, 44];
 const NEAR = 16;
 const MARK = 4.5;
-/** So that lines are told apart without colour. */
 const DASHES = ["none", "7 4", "2 3", "9 3 2 3"];
+
+/** So that lines are told apart without colour, and those of one colour from the ninth on. */
+export const dashAt = (i: number): string => DASHES[(i + Math.floor(i / COLOURS)) % DASHES.length];
 
 interface Scale {
   at: (value: number) => number;
@@ -121,7 +124,7 @@ export class Plane extends Drawn {
       if (x > 2 && x + wanted > width) [x, y] = [2, y + LEGEND];
       const at = x;
       x += wanted;
-      const line = series.isLine ? [svg("line", { x1: at, x2: at + 24, y1: y, y2: y, stroke: ink(series), "stroke-width": 2, "stroke-dasharray": DASHES[i % DASHES.length] })] : [];
+      const line = series.isLine ? [svg("line", { x1: at, x2: at + 24, y1: y, y2: y, stroke: ink(series), "stroke-width": 2, "stroke-dasharray": dashAt(i) })] : [];
       return [...line, mark(series, at + 12, y), svg("text", { x: at + SAMPLE, y: y + 4.5, fill: "var(--text)" }, series.name)];
     });
     return { items, height: y + LEGEND / 2 };
@@ -160,14 +163,18 @@ export function scaleOf({ isLog, isTime, ticks, range }: Axis, values: number[],
   return { at: (value) => begin + share(value) * (end - begin), ticks: ticks ?? (isTime ? timeTicks(low, high, most) : isLog ? factors(low, high) : valueTicks(low, high, Math.min(8, most))) };
 }
 
+const path = (points: [number, number][]): string => points.map(([left, top], k) => `${k ? "L" : "M"}${left.toFixed(1)} ${top.toFixed(1)}`).join("");
+
+/** What lies between two edges; nothing where there are no points: a path of "Z" alone is an error. */
+export const surface = (edge: [number, number][], other: [number, number][]): string => (edge.length > 0 ? `${path([...edge, ...[...other].reverse()])}Z` : "");
+
 function shape({ spread }: PlaneFigure, series: Series, i: number, x: Scale, y: Scale): SVGElement[] {
   const stroke = ink(series);
-  const path = (points: [number, number][]) => points.map(([left, top], k) => `${k ? "L" : "M"}${left.toFixed(1)} ${top.toFixed(1)}`).join("");
   const known = series.points.filter(([, , low]) => low !== null);
-  const band = spread === "band" && known.length > 0 ? [svg("path", { d: `${path([...known.map(([, at, low]): [number, number] => [x.at(low!), y.at(at)]), ...[...known].reverse().map(([, at, , high]): [number, number] => [x.at(high!), y.at(at)])])}Z`, fill: stroke, "fill-opacity": 0.18 })] : [];
-  const layer = spread === "layer" ? [svg("path", { d: `${path([...known.map(([at, , , high]): [number, number] => [x.at(at), y.at(high!)]), ...[...known].reverse().map(([at, , low]): [number, number] => [x.at(at), y.at(low!)])])}Z`, fill: stroke, "fill-opacity": i % 2 ? 0.75 : 0.4 })] : [];
+  const band = spread === "band" ? [svg("path", { d: surface(known.map(([, at, low]) => [x.at(low!), y.at(at)]), known.map(([, at, , high]) => [x.at(high!), y.at(at)])), fill: stroke, "fill-opacity": 0.18 })] : [];
+  const layer = spread === "layer" ? [svg("path", { d: surface(known.map(([at, , , high]) => [x.at(at), y.at(high!)]), known.map(([at, , low]) => [x.at(at), y.at(low!)])), fill: stroke, "fill-opacity": i % 2 ? 0.75 : 0.4 })] : [];
   const bars = spread === "interval" ? known.map(([at, , low, high]) => svg("path", { d: `M${x.at(at)} ${y.at(low!)}V${y.at(high!)}m-3.5 0h7M${x.at(at) - 3.5} ${y.at(low!)}h7`, stroke, "stroke-opacity": 0.75, fill: "none" })) : [];
-  const line = series.isLine ? [svg("path", { d: path(series.points.map(([left, at]) => [x.at(left), y.at(at)])), fill: "none", stroke, "stroke-width": 2, "stroke-dasharray": spread === "layer" ? "none" : DASHES[i % DASHES.length] })] : [];
+  const line = series.isLine ? [svg("path", { d: path(series.points.map(([left, at]) => [x.at(left), y.at(at)])), fill: "none", stroke, "stroke-width": 2, "stroke-dasharray": spread === "layer" ? "none" : dashAt(i) })] : [];
   return [...band, ...layer, ...bars, ...line, ...marked(series).map((k) => mark(series, x.at(series.points[k][0]), y.at(series.points[k][1])))];
 }
 

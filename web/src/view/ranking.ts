@@ -2,7 +2,7 @@
 
 import type { Judged, MetricEntry, Values } from "../engine/types";
 import { short, signed, withUnit } from "../model/quantity";
-import { colour } from "./colours";
+import { filling } from "./colours";
 import { h, svg } from "./dom";
 import { inkOf, spread } from "./spread";
 
@@ -29,7 +29,7 @@ export function ranking(judged: Judged, values: Values, senders: string[], metri
   const head = ["rank", "sender", ...names.map((name) => title(metrics.get(name), name)), "against the best"];
   const rows = decision.ranking.map((sender) => {
     const swatch = h("i", { class: "swatch" });
-    swatch.style.background = colour(senders.indexOf(sender));
+    swatch.style.background = filling(senders.indexOf(sender));
     return h(
       "tr", { "data-sender": sender },
       h("td", {}, place(decision.places[sender])),

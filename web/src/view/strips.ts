@@ -3,7 +3,7 @@
 import { clock, short } from "../model/quantity";
 import { type Session, type Span, around, endOf, filmstrip, stalls } from "../model/story";
 import { timeLabels, timeTicks } from "../model/time";
-import { colour } from "./colours";
+import { filling } from "./colours";
 import { h, svg } from "./dom";
 
 const WIDTH = 1000;
@@ -62,7 +62,7 @@ export class Strips {
     const rate = best > 0 ? `, ${short((metrics.mean_rate_kbps ?? 0) / 1000)}\u00a0Mbit/s on average` : "";
     const longest = stalls(session.record)[0];
     const swatch = h("i", { class: "swatch" });
-    swatch.style.background = colour(place);
+    swatch.style.background = filling(place);
     return h(
       "div", { class: "viewer" },
       h("div", { class: "who" }, swatch, h("b", {}, session.sender), h("span", {}, `${figures}${rate}`), longest && this.actions ? h("button", { type: "button", class: "small", onclick: () => this.actions!.look(around(longest)) }, "Show its longest stop") : null),

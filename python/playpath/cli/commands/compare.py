@@ -136,10 +136,11 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
     """The cost of an hour, the goodput of neighbours on the path, what limited the rate, what the answer depends on, and how large
     a real trial must be.
     """
+    who = "choice" if result.scenario.choices else "sender"
     if costs := result.costs(price_per_gb):
         rows = [
             {
-                "sender": cost.sender,
+                who: cost.sender,
                 "sent (GB)": format_value(cost.sent_gb),
                 "sent again (GB)": format_value(cost.retransmitted_gb),
                 **({} if price_per_gb is None else {"price": format_value(cost.price)}),
@@ -150,7 +151,7 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
     if result.neighbours:
         rows = [
             {
-                "sender": found.sender,
+                who: found.sender,
                 "their goodput (Mbit/s)": format_value(found.goodput_mbps),
                 "their packets lost (%)": format_value(100 * found.loss_ratio),
             }
@@ -158,11 +159,9 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
         ]
         console.print_records("the other flows on the path", rows)
     if result.causes:
-        console.out.print("\nwhat limited the rate")
-        for cause in dict.fromkeys([*result.causes[:_MOST_CAUSES], result.causes[-1]]):
-            console.out.print(
-                console.plain(f" {cause.sender}: {cause.sentence}"), soft_wrap=not console.out.is_terminal
-            )
+        console.out.print("\nwhat held the rate")
+        for text in _causes([f"{cause.sender}: {cause.sentence}" for cause in result.causes]):
+            console.out.print(console.plain(f" {text}"), soft_wrap=not console.out.is_terminal)
     if result.sensitivity is not None:
         _print_sensitivity(result.sensitivity)
     for trial in result.trials[:1]:  # that of the next best sender, which needs the most viewers
@@ -173,6 +172,18 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
             ),
             soft_wrap=True,
         )
+
+
+def _causes(lines: list[str]) -> list[str]:
+    """The first, and the last; how many are between.
+
+    >>> _causes(list("abcde")), _causes(list("abcdef"))
+    (['a', 'b', 'c', 'd', 'e'], ['a', 'b', 'c', '2 more, in the report', 'f'])
+    """
+    between = len(lines) - _MOST_CAUSES - 1
+    if between < 2:
+        return lines
+    return [*lines[:_MOST_CAUSES], f"{between} more, in the report", lines[-1]]
 
 
 def _print_sensitivity(found: Sensitivity) -> None:

@@ -72,11 +72,21 @@ def _ranking(result: Comparison) -> str:
         if _has_intervals(result)
         else f"The mean of the runs: fewer than {FEWEST_FOR_INTERVAL} have no interval."
     )
-    note = (
-        f"Best first. {shown} Criteria from left to right, most important first; the next one counts only between senders that are "
-        "alike in the one before."
-    )
+    note = f"Best first. {shown} {_rule(result)}"
     return html.section("Ranking", html.table(head, rows, classes="ranking cards"), note=note, anchor="ranking")
+
+
+def _rule(result: Comparison) -> str:
+    """How the criteria decide."""
+    if result.decision.weighed:
+        return (
+            "Picture with switches of quality, stalls with discarded frames, and the start are weighed against each other; the "
+            f"criteria count, from left to right, only between {_what(result)}s that are alike for all who weigh."
+        )
+    return (
+        f"Criteria from left to right, most important first; the next one counts only between {_what(result)}s that are alike in "
+        "the one before."
+    )
 
 
 def _choices(result: Comparison) -> str:
@@ -114,7 +124,8 @@ def against_best(result: Comparison, sender: str) -> str:
     found = result.ranker.difference(sender, decision.against[sender], decision.deciding[sender])
     if found is None:
         return word
-    more = f"; about {format_more_runs(found.more_runs)}" if word == "undecided" and found.more_runs else ""
+    runs = decision.more_runs_of.get(sender)
+    more = f"; about {format_more_runs(runs)}" if runs else ""
     return f"{word}: {metric(found.metric).label} {_signed(found)}{more}"
 
 
@@ -146,7 +157,7 @@ def _differences(result: Comparison) -> str:
         return ""
     names = (_viewer_criteria(result) or result.shown_criteria)[:_MOST_VIEWER_FIGURES]
     parts = [differences_figure(result, name) for name in names]
-    head = ["sender", *(_column_head(n) for n in names)]
+    head = [_what(result), *(_column_head(n) for n in names)]
     rows = [[_sender(result, s), *(_difference_cell(result, s, n) for n in names)] for s in result.ranking[1:]]
     numbers = html.details("Differences as numbers", html.table(head, rows, classes="cards"))
     note = (

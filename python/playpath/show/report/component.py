@@ -23,10 +23,17 @@ def colour_place(senders: Sequence[str], sender: str) -> int:
 
 
 def swatch(senders: Sequence[str], sender: str) -> str:
-    """A sender's colour as a small disc, the same as in the figures."""
+    """A sender's colour as a small disc, the same as in the figures; hatched from the ninth on, as its lines are dashed there."""
+    ink = f"var(--sender{colour_place(senders, sender)})"
+    is_first = senders.index(sender) < _COLOURS
+    filling = (
+        f"r='5' fill='{ink}'"
+        if is_first
+        else f"r='4' fill='none' stroke='{ink}' stroke-width='3' stroke-dasharray='3 2'"
+    )
     return (
         "<svg class='marker' viewBox='0 0 12 12' width='12' height='12' aria-hidden='true'>"
-        f"<circle cx='6' cy='6' r='5' fill='var(--sender{colour_place(senders, sender)})'/></svg>"
+        f"<circle cx='6' cy='6' {filling}/></svg>"
     )
 
 

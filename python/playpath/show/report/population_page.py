@@ -1,10 +1,11 @@
 """The page of a population: the answer, which viewers it helps and harms, how viewers differ, where the answer reverses, the table."""
 
+import math
 from html import escape
 
 import numpy as np
 
-from playpath.base.metrics import format_interval, format_value, metric
+from playpath.base.metrics import format_value, metric
 from playpath.population.answer import PopulationResult
 from playpath.population.groups import group_title
 from playpath.population.headline import neighbours
@@ -55,7 +56,16 @@ def _shares(result: PopulationResult) -> str:
     versus = result.against_baseline
     if not versus:
         return ""
-    head = ["sender", "better served", "worse served", "helped minus harmed", "network", "retransmits", "decided"]
+    points = "<br><small>points</small>"
+    head = [
+        "sender",
+        "better served",
+        "worse served",
+        f"helped minus harmed{points}",
+        f"network{points}",
+        "retransmits",
+        "decided",
+    ]
     rows = [[escape(name), *_share_cells(v)] for name, v in versus.items()]
     if any(v.neighbours for v in versus.values()):
         head.append("neighbours")
@@ -269,7 +279,9 @@ def _table(result: PopulationResult) -> str:
         *(f"{escape(metric(n).label)}<br><small>{escape(metric(n).unit)}</small>" for n in dict.fromkeys(names)),
     ]
     rows = [[escape(s), *(_mean_cell(result, s, n) for n in dict.fromkeys(names))] for s in result.ranking]
-    note = "Mean over viewers with its 95 % interval over links or users; below it the median and the 95th percentile."
+    note = (
+        "Mean over viewers, its 95 % interval over links or users, and below these the median and the 95th percentile."
+    )
     return html.section("All senders", html.table(head, rows, classes="cards"), note=note)
 
 
@@ -277,8 +289,10 @@ def _mean_cell(result: PopulationResult, sender: str, name: str) -> str:
     mean, bands = result.mean(sender, name), result.quantiles(sender, name)
     if mean is None or bands is None:
         return "–"
-    text = format_interval(mean.value, (mean.high - mean.low) / 2)
-    return f"{text}<br><small>{format_value(float(bands[0][0]))}; {format_value(float(bands[0][2]))}</small>"
+    value, low, high = map(format_value, (mean.value, mean.low, mean.high))
+    interval = f"{low} to {high}<br>" if math.isfinite(mean.high) else ""
+    middle, most = (format_value(float(bands[0][at])) for at in (0, 2))
+    return f"{value}<br><small>{interval}{middle}; {most}</small>"
 
 
 def _manifest(result: PopulationResult) -> str:
