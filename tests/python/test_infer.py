@@ -232,6 +232,16 @@ def test_a_row_of_a_wrong_clock_cuts_no_session() -> None:
         assert notes[0].startswith("1 rows are hours ahead of those around them")
 
 
+def test_a_log_viewer_by_viewer_has_no_wrong_clocks() -> None:
+    """Each on two days."""
+    days = [f"{1_700_000_000 + 86_400 * day + 10 * i},800000,300" for day in range(2) for i in range(4)]
+    found, notes = read(
+        "session,start_time,bytes,duration_ms", *(f"{viewer},{row}" for viewer in "abc" for row in days)
+    )
+    assert sorted(one.name for one in found) == list("aabbcc")
+    assert not any("hours ahead" in note for note in notes)
+
+
 def test_sessions_end_while_a_log_is_read_whatever_its_first_clock() -> None:
     """A viewer an hour: who ended is given back before the next but one begins, after a gap of a day as well."""
     log = [

@@ -175,12 +175,12 @@ def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) 
             continue
         name = own if row.session is None else in_file_name(names.of(row.session))
         end = row.at + row.took
-        if not clock.is_wrong(row, after):
-            clock.go(row, after)
-        else:
+        if clock.is_wrong(row, after) and row.at - latest.get(name, -math.inf) > _FAR_S:
             faults.counts[_AHEAD] += 1
-            if name in active and row.at - latest[name] > _FAR_S:
+            if name in active:
                 continue
+        else:
+            clock.go(row, after)
         if name in active and _is_back(active[name][-1], row):
             faults.counts[_BACK] += 1
         if name in active and (row.at - latest[name] > _IDLE_S or active[name][-1].at - end > _IDLE_S):
