@@ -198,16 +198,29 @@ impl Loop {
 
     /// A datagram that the socket does not take is lost, as on any network.
     fn send(&mut self, run: &Run, length: usize) {
+        let mut sent = self.send_from(run.envelope.local, run, length);
+        // 255.255.255.255 is where a datagram may come to, but no source. `quinn-udp` takes the refusal for that of a network card
+        // without segmentation offload, and would do without that and ECN for good.
+        if run.envelope.local.is_some() && sent.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::InvalidInput)
+        {
+            sent = UdpSocketState::new(UdpSockRef::from(&self.socket)).and_then(|state| {
+                self.state = state;
+                self.send_from(None, run, length)
+            });
+        }
+        // What an ICMP message said of a client that is gone is no refusal.
+        self.write_errors += u64::from(sent.is_err_and(|error| error.kind() != io::ErrorKind::ConnectionRefused));
+    }
+
+    fn send_from(&self, src_ip: Option<IpAddr>, run: &Run, length: usize) -> io::Result<()> {
         let transmit = Transmit {
             destination: run.envelope.remote,
             ecn: EcnCodepoint::from_bits(run.envelope.ecn as u8),
             contents: &self.out[..length],
             segment_size: (length > run.size).then_some(run.size),
-            src_ip: run.envelope.local,
+            src_ip,
         };
-        let sent = self.state.try_send(UdpSockRef::from(&self.socket), &transmit);
-        // What an ICMP message said of a client that is gone is no refusal.
-        self.write_errors += u64::from(sent.is_err_and(|error| error.kind() != io::ErrorKind::ConnectionRefused));
+        self.state.try_send(UdpSockRef::from(&self.socket), &transmit)
     }
 }
 
