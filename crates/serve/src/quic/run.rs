@@ -199,8 +199,8 @@ impl Loop {
     /// A datagram that the socket does not take is lost, as on any network.
     fn send(&mut self, run: &Run, length: usize) {
         let mut sent = self.send_from(run.envelope.local, run, length);
-        // A broadcast's destination, or an address that has left the machine, is no source. `quinn-udp` takes the refusal for that of
-        // a network card without segmentation offload, and would do without that and ECN for good.
+        // 255.255.255.255 is where a datagram may come to, but no source. `quinn-udp` takes the refusal for that of a network card
+        // without segmentation offload, and would do without that and ECN for good.
         if run.envelope.local.is_some() && sent.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::InvalidInput)
         {
             sent = UdpSocketState::new(UdpSockRef::from(&self.socket)).and_then(|state| {
