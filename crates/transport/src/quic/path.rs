@@ -21,7 +21,7 @@ use super::rtt::Rtt;
 use super::sent::Sent;
 use playpath_cc::{
     Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, PacketLost, PacketSent,
-    RateSample, RecoveryExit, RecoveryWindow, Rto, Sibling, Undo, View, WindowChange,
+    RateSample, RecoveryExit, RecoveryWindow, Rto, Sibling, View, WindowChange,
 };
 use playpath_units::{Duration, Rate, Time};
 
@@ -576,7 +576,7 @@ impl Path {
         if self.recovery.last.is_some() {
             self.recovery = Recovery::default();
             self.undos += 1;
-            self.tell(now, |control, view| control.on_undo(view, &Undo { was_rto: false }));
+            self.tell(now, |control, view| control.on_quic_undo(view));
         }
     }
 

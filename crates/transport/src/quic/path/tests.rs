@@ -1,4 +1,5 @@
 use super::*;
+use playpath_cc::Undo;
 use playpath_units::Time;
 
 /// Three packets leave; the second is found lost before the third, which left before that, is acknowledged: its sample tells of one loss. In
