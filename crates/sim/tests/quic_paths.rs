@@ -171,6 +171,24 @@ fn connections_move_when_their_path_breaks() {
     }
 }
 
+/// From 20 ms to 100 ms: controls that remember a base RTT or a model make no more of the old path than a new connection does. The film
+/// climbs to its highest rung by migration as by reconnection.
+#[test]
+fn a_migration_is_as_good_as_a_new_connection() {
+    let text = "[video]\nrate = \"8 Mbit/s\"\nduration = \"60 s\"\n\
+        [player]\nkind = \"dash\"\nladder = \"500 kbit/s, 2 Mbit/s, 8 Mbit/s\"\nsegment = \"2 s\"\n\
+        [[path]]\nname = \"wifi\"\nrate = \"20 Mbit/s\"\nrtt = \"20 ms\"\noutage = { from = \"8 s\" }\n\
+        [[path]]\nname = \"lte\"\nrate = \"20 Mbit/s\"\nrtt = \"100 ms\"\n[[sender]]\nname = \"s\"\ntransport = \"quic\"\n";
+    for cc in ["vegas", "ccp", "ledbatpp", "bbr"] {
+        let rate = |handover: &str| {
+            let sender = format!("{text}cc = \"{cc}\"\nhandover = \"{handover}\"\n");
+            metric(&play(&sender, "s", 1, Tracing::Off), "mean_rate_kbps")
+        };
+        let (migrating, reconnecting) = (rate("migrate"), rate("reconnect"));
+        assert!(migrating > 0.9 * reconnecting, "{cc}: {migrating} and {reconnecting} kbit/s");
+    }
+}
+
 /// The first path breaks for good, and the player, which lets idle connections go, opens a new one for the next segment: it begins on the
 /// path that is left, once the client's system has noticed. Where it never notices, on the broken one: the film stands still for ever.
 #[test]
