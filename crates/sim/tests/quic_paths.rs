@@ -23,9 +23,7 @@ fn every_scheduler_plays_a_film() {
         assert_eq!(metric(&one, "stall_time_s"), 0.0, "{name}");
         let flow = common::flow(&one, "video");
         assert_eq!(flow.subflows.len(), 2, "{name}");
-        // BLEST rather waits for the first path, which alone has more than the film needs; `quic_multipath` has it fill both.
-        let is_both = flow.subflows.iter().all(|s| s.share > 0.02);
-        assert!(is_both || name == "blest", "{name}: {:?}", flow.subflows);
+        assert!(flow.subflows.iter().all(|s| s.share > 0.02), "{name}: {:?}", flow.subflows);
     }
 }
 
