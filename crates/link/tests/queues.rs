@@ -223,7 +223,7 @@ fn codel_spares_a_queue_of_one_packet() {
         let rate = playpath_units::Rate::from_bits_per_sec(100_000);
         let server = playpath_link::ServerConfig::Constant { rate };
         let mut link = link(LinkConfig { queue, server, ..config(10, 0) });
-        [0, 1].map(|number| link.handle_packet(Time::ZERO, TestPacket::new(number, 1500)));
+        (0..2).for_each(|number| link.handle_packet(Time::ZERO, TestPacket::new(number, 1500)));
         for number in 2..100 {
             link.handle_packet(Time::from_millis(120 * (number - 2) + 1), TestPacket::new(number, 1500));
             assert_eq!(link.queue_packets(), 2);
