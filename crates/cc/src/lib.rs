@@ -106,6 +106,12 @@ pub trait CongestionControl: Send {
     /// The last congestion event or RTO proved spurious (DSACK, Eifel): restore the previous state.
     fn on_undo(&mut self, view: &View, event: &Undo);
 
+    /// QUIC only: the same of a congestion event. The threshold by which loss is found does not learn from it (RFC 9002 §6.1.1), so the next
+    /// may come with the next round trip.
+    fn on_quic_undo(&mut self, view: &View) {
+        self.on_undo(view, &Undo { was_rto: false });
+    }
+
     /// First packet after an idle period; the window itself is changed by [`on_window_change`](Self::on_window_change).
     fn on_idle_restart(&mut self, _view: &View, _event: &IdleRestart) {}
 

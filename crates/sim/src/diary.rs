@@ -106,6 +106,9 @@ impl CongestionControl for Watched {
     fn on_undo(&mut self, view: &View, event: &Undo) {
         self.tell(view, "undo", |control| control.on_undo(view, event));
     }
+    fn on_quic_undo(&mut self, view: &View) {
+        self.tell(view, "undo", |control| control.on_quic_undo(view));
+    }
     fn on_idle_restart(&mut self, view: &View, event: &IdleRestart) {
         self.control.on_idle_restart(view, event);
     }

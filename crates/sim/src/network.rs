@@ -199,13 +199,14 @@ impl Network {
         is_bulk: bool,
     ) -> FlowId {
         let diary = self.is_traced.then(Diary::default);
-        let control = |window, path| diary::watched(sender.cc.build(window), path, diary.as_ref());
+        let (of_control, watching) = (sender.clone(), diary.clone());
+        let control = move |window, path| diary::watched(of_control.cc.build(window), path, watching.as_ref());
         let facts: Vec<_> = routes.iter().map(|route| route.facts).collect();
         let (client, server) = sender.transport.open(Opening {
             now: self.now,
             paths: &facts[..sender.paths_at_once(routes.len())],
             random,
-            control: &control,
+            control: Arc::new(control),
             is_coupled: sender.cc.is_coupled(),
             scheduler: &|| sender.scheduler.build(),
         });

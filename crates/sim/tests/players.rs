@@ -333,6 +333,14 @@ fn live_latency_is_the_target_and_the_start_up() {
     assert_eq!(metric(&record, "stall_count"), 0.0);
 }
 
+/// Media3 behind the live edge: 3 s never are 10 s of buffer, and the step to the upper rung comes all the same.
+#[test]
+fn exoplayer_steps_up_near_the_live_edge() {
+    let live = "client = \"exoplayer\"\nladder = \"200 kbit/s, 700 kbit/s\"\nlatency_target = \"3 s\"";
+    let record = play(60, live, FAST);
+    assert!(metric(&record, "mean_rate_kbps") > 600.0, "{}", metric(&record, "mean_rate_kbps"));
+}
+
 /// 1.5 s behind, in segments of 2 s: in chunks of half a second nobody waits, and the speed brings the latency back to its target. Whole
 /// segments exist when they are complete: 2 s behind, and the start-up on top.
 #[test]

@@ -314,3 +314,12 @@ fn a_slow_reader_stops_both_paths() {
     net.run_until(Time::from_secs(20));
     assert_eq!(net.client.stats().bytes_delivered, 1_000_000);
 }
+
+/// 5 Mbit/s at 30 ms, of which the queue makes 126, and 10 Mbit/s at 200 ms, CUBIC: the slower path carries its part. Before its first ACK it
+/// has no range of smoothed RTTs: BLEST, which reads it, would wait for the other path for ever.
+#[test]
+fn blest_uses_the_slower_path() {
+    let mut net = net(&[(5.0, 15), (10.0, 100)], ("blest", "cubic"), |_| {}, all);
+    net.download(10_000_000, Time::from_secs(20));
+    assert!(net.server.path_stats(1).bytes_acked > 3_000_000, "{:?}", net.server.path_stats(1));
+}

@@ -9,7 +9,7 @@ use playpath_transport::quic::packet::{Address, Datagram, Frame};
 use playpath_transport::quic::{Event, Reason, Violation};
 use playpath_units::{Duration, Time};
 use quic_support::lone::{Lone, unpaced};
-use quic_support::{Pair, Wire, ends};
+use quic_support::{Pair, Wire, ends, ends_with};
 
 /// RFC 9002 §6.1.1, §7.3.2: three packets after it, a packet is lost; its bytes go again in a new packet; the window is halved once.
 #[test]
@@ -257,6 +257,31 @@ fn rebinding_and_migration() {
         pair.run_until(Time::from_secs(6));
         assert_eq!(pair.client.stats().bytes_delivered, 3_000_000);
     }
+}
+
+/// RFC 9000 §9.4, with a maker of controls: Vegas, which has seen 20 ms, meets 100 ms. With the base RTT of the path before it takes the
+/// difference for a queue and stays at its least window; a new control makes of the path what it makes of it in a new connection.
+#[test]
+fn a_migration_forgets_the_base_rtt() {
+    let delivered_in_5_s = |is_renewed: bool| {
+        let [client, server] = ends_with("vegas", |config| config.send_buffer = 1 << 22);
+        let control = |_| playpath_cc::build("vegas", 10.0).unwrap();
+        let server = if is_renewed { server.renewed_by(control) } else { server };
+        let mut pair = Pair::new(client, server, [Wire::new(None, 10), Wire::new(Some(10.0), 10)], |_, _, _| true);
+        pair.run_until(Time::from_millis(200));
+        let id = pair.client.open().unwrap();
+        pair.client.write(id, 100);
+        pair.run_until(Time::from_millis(300));
+        pair.server.write(id, 4_000_000);
+        pair.run_until(Time::from_millis(1000));
+        let before = pair.client.stats().bytes_delivered;
+        (pair.up.delay, pair.down.delay) = (Duration::from_millis(50), Duration::from_millis(50));
+        pair.client.migrate(pair.now, Address { host: 2, port: 50_000 });
+        pair.run_until(Time::from_millis(6000));
+        pair.client.stats().bytes_delivered - before
+    };
+    let [old, renewed] = [false, true].map(delivered_in_5_s);
+    assert!(renewed > 4 * old, "{renewed} bytes, {old} with the old control");
 }
 
 /// RFC 9000 §9.3.2: nobody answers at the new address: the server goes back to the old one.

@@ -238,7 +238,7 @@ pub enum EventKind {
         #[serde(rename = "waited_s", with = "Number")]
         waited: Duration,
     },
-    /// The viewer will not see these body bytes: left behind by a seek, or in the buffer when they left.
+    /// The viewer will not see these body bytes: dropped by a seek, jumped over to the end, or in the buffer when they left.
     Unseen { bytes: u64 },
     /// Packets judged against their playout deadline since the last such entry (streaming agent).
     PacketsJudged {

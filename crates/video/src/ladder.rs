@@ -163,6 +163,11 @@ impl Ladder {
     pub fn start_of(&self, segment: usize) -> Duration {
         self.starts[segment]
     }
+    /// Where the last segment ends that is over at `media`.
+    pub fn whole_until(&self, media: Duration) -> Duration {
+        let started = self.starts.partition_point(|start| *start <= media);
+        self.starts[started.saturating_sub(1)]
+    }
     pub fn duration_of(&self, segment: usize) -> Duration {
         self.starts[segment + 1] - self.starts[segment]
     }

@@ -227,6 +227,12 @@ pub trait Player: Send {
     /// Bytes read and not yet played or discarded.
     fn buffer_bytes(&self, now: Time) -> u64;
 
+    /// Bytes that were read, are there and were not shown: of media before the picture, which a seek jumped over, and if `with_ahead` of what
+    /// is still to come, too.
+    fn unseen_bytes(&self, now: Time, with_ahead: bool) -> u64 {
+        if with_ahead { self.buffer_bytes(now) } else { 0 }
+    }
+
     /// Position of the picture in the media; zero of players that cannot seek.
     fn position(&self, _now: Time) -> Duration {
         Duration::ZERO

@@ -79,6 +79,27 @@ fn a_seek_within_the_buffer_goes_on_at_once() {
     assert_eq!(summary.unseen_bytes, 375_000);
 }
 
+/// The 3 s from 5 to 8 s are jumped over and gone back to: seen in the end.
+#[test]
+fn what_was_jumped_over_and_seen_later_is_not_unseen() {
+    let seeks = "from 5 s by +3 s, from 9 s to 5 s";
+    let summary = Summary::of(&watch(&seeking(seeks), Behind::KeepsAll, 2.0));
+    assert_eq!((summary.seeks, summary.segments.len(), summary.unseen_bytes), (2, 20, 0));
+}
+
+/// hls.js: away and back again and again between 1 to 20 s and 30 s, each segment fetched once: no more is unseen than was fetched and not
+/// played. Playback starts at 1 s; from 4.5 s to 7 s there are waits for segment 15.
+#[test]
+fn seeks_to_and_fro_count_each_byte_once() {
+    let seeks = "at 5 s to 30 s, at 8 s to 2 s, at 9 s to 30 s, at 10 s to 2 s, at 11 s to 30 s";
+    let events = watch(&Habits { leaves_after: Some(secs(12.0)), ..seeking(seeks) }, Behind::KeepsAll, 2.0);
+    let summary = Summary::of(&events);
+    let fetched: u64 = summary.segments.iter().map(|segment| segment.body_bytes).sum();
+    // Seen: 0 to 4 s and 30 to 32 s; under way when it was given up: at most a segment each time.
+    let unseen = summary.unseen_bytes as f64 - (fetched as f64 - 6.0 * 125_000.0);
+    assert!((0.0..=500_000.0).contains(&unseen), "{} of {fetched}", summary.unseen_bytes);
+}
+
 /// Without anything kept the segment that holds 1.5 s is fetched once more: 1 s. Of it 0.5 s are played; the next one is there 1 s
 /// after it, so that a stall of 0.5 s follows, which is one. 38.5 s are left from 1.5 s on.
 #[test]

@@ -8,9 +8,11 @@
 //! 2. The phase that PROBE_BW begins with is drawn as described in `draws.rs`, not by the kernel's generator.
 //! 3. `quantum = "packet"` drops the three TSO bursts from the window's budget, for senders that have none. Default: Linux's.
 //! 4. When min_rtt has expired any RTT sample replaces it. Linux skips the one of a lone packet shorter than an MSS, as the ACK
-//!    may have been delayed; the transport does not distinguish it.
-//! 5. Windows set from outside (by an MPTCP scheduler) are adopted. Window validation does not apply, as in Linux.
-//! 6. `law = "quinn"` is another algorithm, described in `bbr/quinn.rs`.
+//!    may have been delayed; the transport does not tell it apart.
+//! 5. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone, as in Linux.
+//! 6. Over QUIC an undo leaves the search for start-up's plateau alone. In Linux it begins anew (`bbr_undo_cwnd`), where RACK widens its window
+//!    at a spurious loss; over QUIC the next comes in the next round trip, and start-up would never end.
+//! 7. `law = "quinn"` is another algorithm, told in `bbr/quinn.rs`.
 //!
 //! Units: packets, packets/s; the pacing rate in bit/s of payload. Invariants: `cwnd >= 4` except in the round trips after a loss
 //! or timeout; outside PROBE_RTT and start-up `cwnd` is at most the budget for 2 BDP plus aggregation. The loss of packets
@@ -277,6 +279,10 @@ impl CongestionControl for Bbr {
     fn on_undo(&mut self, view: &View, _event: &Undo) {
         self.full_bw = 0.0;
         self.full_bw_count = 0;
+        self.on_quic_undo(view);
+    }
+
+    fn on_quic_undo(&mut self, view: &View) {
         self.policer.reset(view);
         (self.recovery, self.prior_recovery) = (Recovery::Open, Recovery::Open);
         self.packet_conservation = false;

@@ -64,6 +64,8 @@ struct Flow {
 }
 
 const NONE: u32 = u32::MAX;
+/// An Ethernet frame, with which a flow's CoDel drops nothing (RFC 8289, 4.4): Linux's `cparams.mtu` is `psched_mtu`, whatever the quantum.
+const FULL_PACKET_BYTES: u64 = 1514;
 
 impl FqCoDel {
     /// RFC 8290, 4.1.1: classification.
@@ -126,7 +128,7 @@ impl QueueDiscipline for FqCoDel {
     };
 
     fn new(config: &FqCoDelConfig, link: LinkFacts, mut stream: Stream) -> Result<FqCoDel, LinkError> {
-        let max_packet_bytes = u64::from(config.quantum_bytes);
+        let max_packet_bytes = FULL_PACKET_BYTES;
         let FqCoDelConfig { target, interval, ecn, ce_threshold, ce_threshold_ect1, .. } = *config;
         let rule = CoDelRule { target, interval, max_packet_bytes, ecn, ce_threshold, ce_threshold_ect1 };
         let (limit, rule) = (Limit::resolve_for_aqm(config.limit, link)?, rule.checked()?);

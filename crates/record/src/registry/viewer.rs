@@ -312,7 +312,7 @@ pub const METRICS: &[Metric] = &[
         unit: "MB",
         better: Lower,
         least: 0.1,
-        summary: "With [viewer]: what was in the buffer when the viewer left, or left behind by a seek.",
+        summary: "With [viewer]: what was in the buffer when the viewer left, and what a seek dropped or jumped over and nobody saw later.",
         figure: Viewer(|s| s.has_viewer.then_some(s.unseen_bytes as f64 / 1e6)),
         ..BASE
     },

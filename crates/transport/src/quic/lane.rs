@@ -45,8 +45,8 @@ pub(super) struct Lane {
     /// Sequence numbers of the last status frames of this path: ours, and the peer's (draft §4.3).
     pub status_sent: u64,
     pub status_heard: u64,
-    /// Smallest and largest smoothed RTT.
-    pub srtt_range: (Duration, Duration),
+    /// Smallest and largest smoothed RTT of ACKs.
+    srtt_range: (Duration, Duration),
     /// Packets that Linux would have sized the send buffer for: the window in times when it had room.
     pub sized_for: u32,
 }
@@ -94,6 +94,12 @@ impl Lane {
             all => all.iter().fold(Time::MAX, |least, space| least.min(space.arrivals.deadline())),
         };
         self.loss_timer.min(self.departs_at).min(acks).min(self.route.deadline())
+    }
+
+    /// Smallest and largest smoothed RTT; before the first ACK both are what the path's validation took.
+    pub fn srtt_range(&self) -> (Duration, Duration) {
+        let srtt = self.path.rtt.smoothed();
+        if self.srtt_range.1.is_zero() { (srtt, srtt) } else { self.srtt_range }
     }
 
     /// An ACK came. The send buffer that Linux's scheduler reckons with grows with the window: no socket is there whose writer waits.

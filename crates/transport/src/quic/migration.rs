@@ -5,8 +5,7 @@
 //! Differences from the reference:
 //! 1. Connection ids are not changed with the path (§9.5), since privacy does not matter in a simulator.
 //! 2. The old path is not probed when a peer appears elsewhere (§9.3.3): no attacker forwards packets here.
-//! 3. The control is reset by setting its window to the initial one; its other state is kept.
-//! 4. Packets that left on the old path are acknowledged and lost without word to the control, and count as in flight no more (§9.4).
+//! 3. Packets that left on the old path are acknowledged and lost without word to the control, and count as in flight no more (§9.4).
 //!
 //! Tested by `tests/quic_rules.rs`.
 
@@ -15,6 +14,7 @@ use super::packet::{Address, Datagram, Frame, Kind, Space};
 use super::sending::Contents;
 use super::{Connection, Event, Reason};
 use crate::mptcp::keys::{first, hmac};
+use playpath_cc::{AppParameters, CongestionControl};
 use playpath_units::{Duration, Time};
 
 /// Answers that are owed at most.
@@ -157,7 +157,21 @@ impl Route {
     }
 }
 
+/// What a path begins anew with.
+pub(super) struct Renewal {
+    /// The control of the path of this number.
+    make: Box<dyn Fn(u8) -> Box<dyn CongestionControl> + Send>,
+    /// What the application told last: a new control is told it, too.
+    pub told: Option<AppParameters>,
+}
+
 impl Connection {
+    /// Who makes another control when the peer is reached by another path. Without, the control stays and its window is set.
+    pub fn renewed_by(mut self, make: impl Fn(u8) -> Box<dyn CongestionControl> + Send + 'static) -> Connection {
+        self.renewal = Some(Box::new(Renewal { make: Box::new(make), told: None }));
+        self
+    }
+
     /// The client's address changes, and it knows: it goes on from `local` at once. `false`: it may not (RFC 9000 §9: not before the
     /// handshake is confirmed).
     pub fn migrate(&mut self, now: Time, local: Address) -> bool {
@@ -175,7 +189,14 @@ impl Connection {
 
     /// Reset the estimates of the path, which packets take from now on (§9.4).
     fn start_path_anew(&mut self, now: Time) {
-        self.lane.path.start_anew(now, &self.config);
+        let path = &mut self.lane.path;
+        match &self.renewal {
+            Some(renewal) => {
+                path.start_anew(now, &self.config, (renewal.make)(self.lane.id));
+                renewal.told.into_iter().for_each(|told| path.set_app_parameters(now, told));
+            }
+            None => path.keep_control(now, &self.config),
+        }
         self.lane.route.number += 1;
         self.lane.pto_count = 0;
         self.lane.loss_timer = Time::MAX;

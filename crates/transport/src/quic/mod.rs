@@ -43,7 +43,7 @@ pub use driven::Driven;
 use external::Announcements;
 use handshake::Handshake;
 use lane::Lane;
-use migration::Route;
+use migration::{Renewal, Route};
 use multipath::Multi;
 use packet::{Address, Space};
 use playpath_cc::{AppParameters, CongestionControl};
@@ -118,7 +118,8 @@ pub struct Connection {
     events: VecDeque<Event>,
     streams: Streams,
     announcements: Announcements,
-    /// Packets declared lost, with their paths, if they are to be reported.
+    renewal: Option<Box<Renewal>>,
+    /// Packets that were given up, with their paths, if somebody wants to hear of them.
     lost: Option<Vec<(u8, Space, u64)>>,
 }
 
@@ -155,6 +156,7 @@ impl Connection {
             is_quiet: false,
             is_spent: false,
             is_settled: false,
+            renewal: None,
             lost: None,
             announcements: Announcements::default(),
             config,
@@ -222,6 +224,7 @@ impl Connection {
     }
     /// Set the application's parameters of the video for the control.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
+        self.renewal.iter_mut().for_each(|renewal| renewal.told = Some(parameters));
         self.lane.path.set_app_parameters(now, parameters);
         if let Some(multi) = &mut self.multi {
             multi.set_app_parameters(now, parameters);

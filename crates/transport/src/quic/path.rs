@@ -22,7 +22,7 @@ use super::rtt::Rtt;
 use super::sent::Sent;
 use playpath_cc::{
     Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, PacketLost, PacketSent,
-    RateSample, RecoveryExit, RecoveryWindow, Rto, Sibling, Undo, View, WindowChange,
+    RateSample, RecoveryExit, RecoveryWindow, Rto, Sibling, View, WindowChange,
 };
 use playpath_units::{Duration, Rate, Time};
 
@@ -126,6 +126,8 @@ pub(crate) struct Path {
     pub ecn: Ecn,
     reductions: u64,
     undos: u64,
+    /// Packets lost before the peer was reached by another path.
+    lost_before: u64,
 }
 
 impl Path {
@@ -159,6 +161,7 @@ impl Path {
             pace: Pace::default(),
             reductions: 0,
             undos: 0,
+            lost_before: 0,
             own_index: 0,
             siblings: Vec::new(),
             stream_acked: None,
@@ -182,7 +185,7 @@ impl Path {
         self.packets_out
     }
     pub fn lost(&self) -> u64 {
-        self.lost
+        self.lost_before + self.lost
     }
     pub fn latest_rate(&self) -> Rate {
         self.latest_rate
@@ -322,8 +325,15 @@ impl Path {
         self.note_window();
     }
 
-    /// The peer is reached by another path now (RFC 9000 §9.4): nothing is known of it.
-    pub fn start_anew(&mut self, now: Time, config: &Config) {
+    /// The peer is reached by another path now (RFC 9000 §9.4): nothing is known of it, and its `control` is a new one.
+    pub fn start_anew(&mut self, now: Time, config: &Config, control: Box<dyn CongestionControl>) {
+        let old = std::mem::replace(self, Path::new(config, control));
+        (self.lost_before, self.reductions, self.undos) = (old.lost(), old.reductions, old.undos);
+        (self.own_index, self.siblings, self.stream_acked) = (old.own_index, old.siblings, old.stream_acked);
+        self.start(now);
+    }
+    /// The same where nobody makes controls: the old one is told of its window alone.
+    pub fn keep_control(&mut self, now: Time, config: &Config) {
         self.rtt = Rtt::new(&config.loss);
         self.ecn = Ecn::new(config.marking);
         (self.bytes_in_flight, self.packets_out) = (0, 0);
@@ -577,7 +587,7 @@ impl Path {
         if self.recovery.last.is_some() {
             self.recovery = Recovery::default();
             self.undos += 1;
-            self.tell(now, |control, view| control.on_undo(view, &Undo { was_rto: false }));
+            self.tell(now, |control, view| control.on_quic_undo(view));
         }
     }
 

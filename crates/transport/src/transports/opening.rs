@@ -4,6 +4,7 @@ use crate::mptcp::scheduler::Scheduler;
 use playpath_cc::CongestionControl;
 use playpath_units::Time;
 use playpath_units::random::Stream;
+use std::sync::Arc;
 
 /// Hosts' knowledge of a path before anything is sent on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub struct Opening<'a> {
     pub paths: &'a [PathFacts],
     pub random: &'a mut Stream,
     /// The server's control with this initial window in packets, for the path of this number.
-    pub control: &'a dyn Fn(f64, u8) -> Box<dyn CongestionControl>,
+    pub control: Arc<dyn Fn(f64, u8) -> Box<dyn CongestionControl> + Send + Sync>,
     /// The controls of its paths want to know of each other.
     pub is_coupled: bool,
     pub scheduler: &'a dyn Fn() -> Box<dyn Scheduler>,

@@ -49,16 +49,19 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
         own if own == (server.marking, server.wakes_in) => server.clone(),
         (marking, wakes_in) => Arc::new(Config { marking, wakes_in, ..**server }),
     };
-    let client_cc = |_| Opening::client_control(server.initial_window);
-    let server_cc = |path| (opening.control)(server.initial_window, path);
-    let mut ends =
-        [Connection::connect(opening.now, client, client_cc(0)), Connection::listen(server.clone(), server_cc(0))];
+    let (window, control) = (server.initial_window, opening.control);
+    let client_cc = move |_| Opening::client_control(window);
+    let server_cc = move |path| control(window, path);
+    let mut ends = [
+        Connection::connect(opening.now, client, client_cc(0)).renewed_by(client_cc),
+        Connection::listen(server.clone(), server_cc(0)).renewed_by(server_cc.clone()),
+    ];
     if opening.paths.len() > 1 {
         let further = || 1..opening.paths.len() as u8;
         let [client, server] = ends;
         ends = [
             client.with_paths(further().map(client_cc).collect(), (opening.scheduler)(), false),
-            server.with_paths(further().map(server_cc).collect(), (opening.scheduler)(), opening.is_coupled),
+            server.with_paths(further().map(&server_cc).collect(), (opening.scheduler)(), opening.is_coupled),
         ];
         for path in opening.paths.iter().enumerate().filter_map(|(path, facts)| facts.is_backup.then_some(path)) {
             ends.iter_mut().for_each(|end| end.set_backup(path, true));

@@ -4,7 +4,8 @@
 //! DefaultLoadControl), state of 2025.
 //! - Estimate: the median of the last transfers' throughputs, each from the response's headers to its end, weighted with the root of
 //!   its bytes, weights of 2000 in all; from 2 s of transfers or 512 KiB on, 1 Mbit/s before.
-//! - Choice: the highest rung that 0.7 of the estimate carries; no step up below 10 s of buffer, none down from 25 s on.
+//! - Choice: the highest rung that 0.7 of the estimate carries; no step up below 10 s of buffer, none down from 25 s on. Live, a
+//!   buffer cannot be longer than what there is: the step up wants 0.75 of that without the segment that is chosen for, if it is less.
 //! - Nothing is given up.
 //!
 //! Differences from the reference:
@@ -31,8 +32,10 @@ const PARAMS: &[ParamSpec] = &[
 ];
 
 /// DEFAULT_MIN_DURATION_FOR_QUALITY_INCREASE_MS, DEFAULT_MAX_DURATION_FOR_QUALITY_DECREASE_MS, in seconds.
-const UP_LEVEL: f64 = 10.0;
+const MOST_UP_LEVEL: f64 = 10.0;
 const DOWN_LEVEL: f64 = 25.0;
+/// DEFAULT_BUFFERED_FRACTION_TO_LIVE_EDGE_FOR_QUALITY_INCREASE.
+const LIVE_FRACTION: f64 = 0.75;
 
 /// DEFAULT_SLIDING_WINDOW_MAX_WEIGHT, ELAPSED_MILLIS_FOR_ESTIMATE, BYTES_TRANSFERRED_FOR_ESTIMATE.
 const MAX_WEIGHT: u32 = 2000;
@@ -113,12 +116,22 @@ impl ExoPlayer {
     }
 }
 
+/// `minDurationForQualityIncreaseUs`, in seconds.
+fn up_level(context: &Context) -> f64 {
+    let Some(live) = context.live else { return MOST_UP_LEVEL };
+    let last = context.ladder.segments() - 1;
+    let chunk = context.ladder.duration_of(context.segment.min(last));
+    (LIVE_FRACTION * (live.available.as_secs_f64() - chunk.as_secs_f64())).min(MOST_UP_LEVEL)
+}
+
 impl Abr for ExoPlayer {
     fn choose(&mut self, context: &Context) -> Decision {
         let ideal = context.ladder.highest_at_most(self.fraction * self.bits_per_sec);
         let level = context.level();
         let (choice, reason) = match context.previous {
-            Some(previous) if ideal > previous && level < UP_LEVEL => (previous, "too little buffer for a step up"),
+            Some(previous) if ideal > previous && level < up_level(context) => {
+                (previous, "too little buffer for a step up")
+            }
             Some(previous) if ideal < previous && level >= DOWN_LEVEL => (previous, "enough buffer to stay"),
             _ => (ideal, "highest rate within the estimate"),
         };

@@ -82,6 +82,8 @@ pub struct Context<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LiveState {
     pub latency: Duration,
+    /// Media from the picture to the end of what can be asked for.
+    pub available: Duration,
     pub target: Duration,
     /// Playback speed; 1 is normal.
     pub speed: f64,

@@ -71,7 +71,7 @@ pub struct Viewer {
     waits_since: Option<Time>,
     is_stalled: bool,
     stalled: Duration,
-    /// Why the viewer leaves, and the buffer's contents then.
+    /// Why the viewer leaves, and what they have not seen of what is there then.
     leaving: Option<(FinishReason, u64)>,
 }
 
@@ -118,10 +118,14 @@ impl Viewer {
                     self.stalled += *frozen;
                 }
                 EventKind::Finished { reason, .. } => {
-                    if let (FinishReason::Stopped, Some((why, unseen))) = (*reason, self.leaving) {
-                        *reason = why;
-                        note_unseen(&mut self.log, event.at, unseen);
-                    }
+                    let unseen = match (*reason, self.leaving) {
+                        (FinishReason::Stopped, Some((why, unseen))) => {
+                            *reason = why;
+                            unseen
+                        }
+                        _ => self.player.unseen_bytes(event.at, false),
+                    };
+                    note_unseen(&mut self.log, event.at, unseen);
                 }
                 _ => {}
             }
@@ -173,18 +177,19 @@ impl Viewer {
     }
 
     fn leave(&mut self, now: Time, why: FinishReason) {
-        self.leaving = Some((why, self.player.buffer_bytes(now)));
+        self.leaving = Some((why, self.player.unseen_bytes(now, true)));
         self.player.handle_stop(now);
         self.follow();
     }
 
     fn seek(&mut self, now: Time, target: Target) {
         let to = target.from(self.player.position(now));
-        let before = self.player.buffer_bytes(now);
+        let before = self.player.unseen_bytes(now, true);
         self.player.handle_seek(now, to);
         self.follow();
         if !self.player.is_finished() {
-            note_unseen(&mut self.log, now, before.saturating_sub(self.player.buffer_bytes(now)));
+            // What is dropped. What is jumped over and stays may still be seen.
+            note_unseen(&mut self.log, now, before.saturating_sub(self.player.unseen_bytes(now, true)));
         }
     }
 

@@ -316,7 +316,7 @@ fn view(lane: &Lane, mss: u32) -> SubflowView {
         is_ca_open: !path.is_in_recovery(),
         srtt: path.rtt.smoothed(),
         rttvar: path.rtt.variation(),
-        srtt_range: lane.srtt_range,
+        srtt_range: lane.srtt_range(),
         cwnd: control.cwnd(),
         ssthresh: control.ssthresh(),
         in_flight: path.packets_out(),

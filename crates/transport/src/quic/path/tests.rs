@@ -1,4 +1,5 @@
 use super::*;
+use playpath_cc::Undo;
 use playpath_units::Time;
 
 /// Three packets leave; the second is found lost before the third, which left before that, is acknowledged: its sample tells of one loss. In
@@ -130,5 +131,47 @@ fn a_recovery_forbids_growth_only_to_the_window_of_rfc_9002() {
             path.finish_ack(Time::from_millis(at), &delivery, 0);
         }
         assert_eq!(path.control.cwnd(), 10.0 + grown, "{rules:?}");
+    }
+}
+
+/// Window, rate and phase of a control that sends what it may for so many round trips of `rtt` ms from `start` on.
+fn drive(path: &mut Path, config: &Config, start: u64, rtt: u64) -> Vec<(u64, Option<Rate>, &'static str)> {
+    let round = |number: u64| {
+        let at = Time::from_millis(start + number * rtt);
+        let mut flight = Vec::new();
+        while path.has_room() {
+            let stamp = path.on_sent(at, 1200, false, &config.pacing);
+            flight.push(Sent::eliciting(number, stamp, 1200, 1170));
+        }
+        path.note_pause(true);
+        let (now, mut delivery) = (at + Duration::from_millis(rtt), path.begin_ack());
+        path.rtt.add_sample(now, Duration::from_millis(rtt), Duration::ZERO);
+        delivery.rtt = Some(Duration::from_millis(rtt));
+        flight.iter().for_each(|sent| path.on_acked(&mut delivery, sent));
+        path.deliver(now, &mut delivery);
+        path.finish_ack(now, &delivery, 0);
+        (path.window(), path.control().pacing_rate(), path.control().phase())
+    };
+    (0..8).map(round).collect()
+}
+
+/// RFC 9000 §9.4: after round trips of 20 ms the peer is reached by a path of 100 ms. What the control makes of that path is what it makes of
+/// it as the first one, whatever it remembers: a base RTT, a model, a slow start that is over.
+#[test]
+fn another_path_has_another_control() {
+    let config = Config::default();
+    for entry in playpath_cc::entries() {
+        let control = || playpath_cc::build(entry.name, config.initial_window).expect("registered");
+        let mut moved = Path::new(&config, control());
+        moved.start(Time::ZERO);
+        drive(&mut moved, &config, 0, 20);
+        let in_flight = moved.on_sent(Time::from_millis(200), 1200, false, &config.pacing);
+        moved.on_lost(Time::from_millis(300), &Sent::eliciting(9, in_flight, 1200, 1170), 0);
+        moved.start_anew(Time::from_secs(1), &config, control());
+        let mut fresh = Path::new(&config, control());
+        fresh.start(Time::from_secs(1));
+        assert_eq!((moved.lost(), moved.latest_rate(), moved.rtt.min()), (1, fresh.latest_rate(), Duration::MAX));
+        let [moved, fresh] = [&mut moved, &mut fresh].map(|path| drive(path, &config, 1000, 100));
+        assert_eq!(moved, fresh, "{}", entry.name);
     }
 }

@@ -1,3 +1,4 @@
+use super::super::LiveState;
 use super::super::testing::{context, download, ladder};
 use super::*;
 
@@ -38,4 +39,21 @@ fn a_full_buffer_puts_a_step_down_off() {
         rule.choose(&context(&ladder, level, 50.0, Some(1))).representation()
     };
     assert_eq!([choose(24.9), choose(25.0)], [Some(0), Some(1)]);
+}
+
+/// Media3's `minDurationForQualityIncreaseUs` at the live edge: 6 s from the picture to the end of the last whole segment, of which the one
+/// of 2 s that is chosen for cannot be there: 0.75 · 4 = 3 s are enough for a step up. 60 s would want more than the usual 10.
+#[test]
+fn a_step_up_at_the_live_edge_wants_what_can_be_there() {
+    let ladder = ladder(&[300, 600]);
+    let choose = |available: u64, level: f64| {
+        let mut rule = ExoPlayer::new(&Params::defaults(PARAMS));
+        let [target, available] = [6, available].map(playpath_units::Duration::from_secs);
+        let live = LiveState { latency: available, available, target, speed: 1.0, is_low_latency: false };
+        rule.choose(&Context { live: Some(live), ..context(&ladder, level, 50.0, Some(0)) }).representation()
+    };
+    assert_eq!(
+        [choose(6, 2.9), choose(6, 3.0), choose(60, 9.9), choose(60, 10.0)],
+        [Some(0), Some(1), Some(0), Some(1)]
+    );
 }

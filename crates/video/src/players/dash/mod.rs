@@ -27,6 +27,7 @@ mod playback;
 mod reports;
 mod retry;
 mod settings;
+mod shown;
 mod track;
 mod transfer;
 
@@ -49,6 +50,7 @@ use moment::Moment;
 use playback::Playback;
 use playpath_units::{Duration, Rate, Time};
 use reports::Reporter;
+use shown::Shown;
 use track::Track;
 use transfer::{Arrival, What};
 
@@ -79,6 +81,7 @@ pub struct DashPlayer {
     shown: usize,
     /// Start of the contiguous media up to the segment fetched last.
     kept_from: Duration,
+    seen: Shown,
     last_shown: Option<usize>,
 }
 
@@ -125,6 +128,7 @@ impl DashPlayer {
             stalls: 0,
             shown: 0,
             kept_from: Duration::ZERO,
+            seen: Shown::default(),
             last_shown: None,
         })
     }
@@ -356,6 +360,11 @@ impl DashPlayer {
             track.seek_to(now, to, self.config.behind == Behind::KeepsAll, &mut self.io);
         }
         self.kept_from = self.tracks.iter().map(Track::appended_start).max().unwrap_or(to);
+        // A decoder begins with the segment that holds the target.
+        match self.config.behind {
+            Behind::KeepsAll => self.seen.jump(to, self.kept_from),
+            Behind::Keeps(_) => self.seen.forget(self.kept_from),
+        }
         self.playback.set_buffered_end(self.common_end().max(to));
     }
 
@@ -451,6 +460,7 @@ impl Player for DashPlayer {
         }
         let to = to.min(self.playback.media_end());
         let is_buffered = self.has_media_at(now, to);
+        self.seen.jump(self.playback.position(now), to);
         self.playback.seek(now, to, is_buffered, &mut self.io.log);
         let video = self.tracks[0].ladder();
         self.shown = (0..video.segments()).rev().find(|&segment| video.start_of(segment) <= to).unwrap_or(0);
@@ -496,6 +506,16 @@ impl Player for DashPlayer {
     fn buffer_bytes(&self, now: Time) -> u64 {
         let position = self.playback.position(now);
         self.tracks.iter().map(|track| track.buffered_bytes(position)).sum()
+    }
+
+    fn unseen_bytes(&self, now: Time, with_ahead: bool) -> u64 {
+        let position = self.playback.position(now);
+        let missing = |start: Duration, end: Duration| {
+            let end = if with_ahead { end } else { end.min(position) };
+            self.seen.missing(position, start, end.max(start))
+        };
+        let of_track = |track: &Track| track.bytes_of(missing) + if with_ahead { track.bytes_under_way() } else { 0 };
+        self.tracks.iter().map(of_track).sum()
     }
 
     fn position(&self, now: Time) -> Duration {

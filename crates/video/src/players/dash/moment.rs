@@ -68,10 +68,13 @@ impl Moment<'_> {
         }
     }
 
-    fn live(&self) -> Option<LiveState> {
+    fn live(&self, ladder: &Ladder) -> Option<LiveState> {
         let live = self.config.live?;
+        let (edge, position) = (self.edge(self.now), self.playback.position(self.now));
+        let end = if live.low_latency.is_some() { edge } else { ladder.whole_until(edge) };
         Some(LiveState {
-            latency: self.edge(self.now).saturating_sub(self.playback.position(self.now)),
+            latency: edge.saturating_sub(position),
+            available: end.saturating_sub(position),
             target: live.latency_target,
             speed: f64::from(self.playback.speed_ppm()) / 1e6,
             is_low_latency: live.low_latency.is_some(),
@@ -97,7 +100,7 @@ impl Moment<'_> {
             previous,
             downloads,
             idle,
-            live: self.live(),
+            live: self.live(ladder),
         }
     }
 }

@@ -396,18 +396,26 @@ impl Track {
 
     /// Body bytes read and not yet played.
     pub fn buffered_bytes(&self, position: Duration) -> u64 {
-        let under_way: u64 = self.transfers.iter().map(|transfer| transfer.received).sum();
-        let whole = |segment: usize| self.chosen(segment).map_or(0, |chosen| self.ladder.bytes(segment, chosen));
-        let ahead: u64 = (0..self.next_segment)
+        let ahead = (0..self.next_segment)
             .rev()
             .take_while(|&segment| self.ladder.start_of(segment + 1) > position)
-            .filter(|&segment| self.complete[segment])
-            .map(|segment| {
-                let left = self.ladder.start_of(segment + 1) - position.max(self.ladder.start_of(segment));
-                (whole(segment) as f64 * left.ratio(self.ladder.duration_of(segment))) as u64
-            })
-            .sum();
-        under_way + ahead
+            .map(|segment| self.bytes_in(segment, |start, end| end - position.max(start)));
+        self.bytes_under_way() + ahead.sum::<u64>()
+    }
+
+    pub fn bytes_under_way(&self) -> u64 {
+        self.transfers.iter().map(|transfer| transfer.received).sum()
+    }
+
+    /// Body bytes of the part, by media time, that `part` tells of each segment that is there, from its start and its end.
+    pub fn bytes_of(&self, part: impl Fn(Duration, Duration) -> Duration) -> u64 {
+        (0..self.ladder.segments()).map(|segment| self.bytes_in(segment, &part)).sum()
+    }
+
+    fn bytes_in(&self, segment: usize, part: impl Fn(Duration, Duration) -> Duration) -> u64 {
+        let Some(chosen) = self.chosen(segment).filter(|_| self.complete[segment]) else { return 0 };
+        let part = part(self.ladder.start_of(segment), self.ladder.start_of(segment + 1));
+        (self.ladder.bytes(segment, chosen) as f64 * part.ratio(self.ladder.duration_of(segment))) as u64
     }
 
     fn level(&self, at: &Moment) -> Duration {
