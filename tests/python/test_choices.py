@@ -258,7 +258,7 @@ def test_on_the_command_line(cli, small):
         ({"seeds": 1_000_001}, "seeds: 1000001 is out of range", ("--seeds", "1000001")),
         ({"set": {"path.queue": "zork"}}, 'set["path.queue"]: unknown', ("--set", "path.queue=zork")),
         ({"vary": {"path.queue": "pie,zork"}}, 'vary["path.queue"]: unknown', ("--vary", "path.queue=pie,zork")),
-        ({"vary": {"path.queue": "pie"}}, 'vary["path.queue"]: give two', ("--vary", "path.queue=pie")),
+        ({"vary": {"path.queue": "pie"}}, 'vary["path.queue"]: give at least two values', ("--vary", "path.queue=pie")),
     ],
 )
 def test_an_error_names_what_was_given_where_it_was_given(cli, small, given, in_python, typed):

@@ -231,15 +231,19 @@ impl<'a> Teller<'a> {
         if let Some(found) = found.as_ref().filter(|_| open.iter().all(is_unnoticed)) {
             let later = self.later(open);
             let costs = || self.cheapest(&[together, open].concat());
-            return format!("Not told apart: {}.{}", unnoticed(found), if later.is_empty() { costs() } else { later });
+            return format!(
+                "Not proven alike: {}.{}",
+                unnoticed(found),
+                if later.is_empty() { costs() } else { later }
+            );
         }
         if open.iter().all(|sender| self.decision.depends.contains_key(*sender)) {
             return String::new();
         }
         let doubtful = open.iter().filter_map(|sender| self.deciding(sender)).find(|found| found.noticed > 0).or(found);
         doubtful.map_or(String::new(), |found| match self.is_proven(&found.sender, metric(&found.metric)) {
-            true => format!("{}; open is whether what else viewers weigh outweighs that.", has(&found)),
-            false => format!("Open: {}.", has(&found)),
+            true => format!("{}; whether the other things that viewers weigh outweigh that is open.", has(&found)),
+            false => format!("Undecided: {}.", has(&found)),
         })
     }
 

@@ -254,15 +254,16 @@ impl Server {
         }
         let config = self.settings.endpoint();
         let sender = &self.settings.sender;
-        let control = || sender.cc.build(config.initial_window);
+        let (cc, window) = (sender.cc.clone(), config.initial_window);
+        let control = move |_path| cc.build(window);
         let further = Further {
-            controls: (1..MOST_PATHS).map(|_| control()).collect(),
+            controls: (1..MOST_PATHS as u8).map(&control).collect(),
             scheduler: sender.scheduler.build(),
             is_coupled: sender.cc.is_coupled(),
         };
         let cids = vec![opening.own.to_vec(), to.to_vec()];
         let name: String = opening.original.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut session = Session::new(now, (config, control(), further), &self.tls.config, opening)?;
+        let mut session = Session::new(now, (config, control, further), &self.tls.config, opening)?;
         let place = self.qlogs.as_mut().and_then(|make| make(&name));
         place.into_iter().for_each(|place| session.log(Qlog::new(now, head(&name), place)));
         self.parameters.into_iter().for_each(|parameters| session.tell(now, parameters));

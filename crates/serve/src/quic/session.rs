@@ -103,7 +103,7 @@ impl Session {
     /// Open a session for a client's first packet. `None` if TLS rejects its configuration.
     pub fn new(
         now: Time,
-        (config, control, further): (Config, Box<dyn CongestionControl>, Further),
+        (config, control, further): (Config, impl Fn(u8) -> Box<dyn CongestionControl> + Send + 'static, Further),
         tls: &Arc<ServerConfig>,
         opening: Opening,
     ) -> Option<Session> {
@@ -120,7 +120,7 @@ impl Session {
         };
         let parameters = codec::put_parameters(&config.parameters(), &of_server);
         let tls = ServerConnection::new(tls.clone(), Version::V1, parameters).ok()?;
-        let mut endpoint = Connection::listen_with_tls(config, control);
+        let mut endpoint = Connection::listen_with_tls(config, control(0)).renewed_by(control);
         endpoint.keep_secret(secret);
         if retry.is_some() {
             endpoint.validate_address();
