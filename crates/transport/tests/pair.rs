@@ -206,6 +206,24 @@ fn what_pacing_leaves_unused_does_not_grow() {
     assert!(growth(PacingBurst::Packets(1)) > 5.0);
 }
 
+/// An odd window of a paced sender: its last packet waits for a near ACK (`tcp_tso_should_defer`), so nothing leaves when pacing would let
+/// it, and still the window is what limits the sender (Linux `tcp_write_xmit`: `sent_pkts || is_cwnd_limited`). CUBIC passes what it
+/// had at its only loss, below 130 packets; it stood still at 91.
+#[test]
+fn an_odd_window_of_a_paced_sender_grows() {
+    let config = Config { pacing: Pacing::Linux, ..Config::linux() };
+    let up = Pipe::new(Some(Rate::from_bits_per_sec(20_000_000)), Duration::from_millis(25));
+    let pipes = [up, Pipe::new(None, Duration::from_millis(25))];
+    let mut packets = 0;
+    let mut pair = Pair::new(config, config, controls("cubic", &config), pipes, move |up, _, segment| {
+        packets += u32::from(up && segment.payload_len > 0);
+        packets != 100
+    });
+    bulk(&mut pair, Time::from_secs(12));
+    let window = pair.client.info().snd_cwnd;
+    assert!(window > 130.0, "{window}");
+}
+
 /// Window 5, 10 Mbit/s, a group is two packets: of each burst of five the second and the fourth are marked, the fifth is alone. What
 /// answers an ACK of two is a group, what answers an ACK of one is not. The last of what was written is marked whatever its group.
 #[test]

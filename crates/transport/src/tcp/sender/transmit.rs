@@ -112,15 +112,14 @@ impl Sender {
         if self.stream.is_window_blocked() && self.scoreboard.is_empty() {
             self.rearm();
         }
-        let is_out_of_data = self.stream.unsent() == 0 && self.scoreboard.awaiting() == 0;
-        if !self.usage.has_sent() && !is_out_of_data {
-            return;
-        }
         let is_full = self.is_window_full();
-        if is_out_of_data && !is_full {
+        if self.stream.unsent() == 0 && self.scoreboard.awaiting() == 0 && !is_full {
             self.rate.mark_app_limited(self.in_flight());
         }
-        self.note_usage(at, is_full);
+        // Also where nothing left: a full window held it back (Linux `tcp_write_xmit`: `sent_pkts || is_cwnd_limited`).
+        if self.usage.has_sent() || (is_full && self.stream.unsent() > 0) {
+            self.note_usage(at, is_full);
+        }
     }
 
     /// Retransmissions first, then new data, then the last rules of RFC 6675.

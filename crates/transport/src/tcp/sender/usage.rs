@@ -43,9 +43,9 @@ impl Usage {
         self.has_ever_sent.then(|| (now.saturating_since(self.emptied_at.max(last)), now.saturating_since(last)))
     }
 
-    /// Nothing more leaves now. `false`: nothing left since the last time.
+    /// Nothing more leaves now. `false`: nothing left since the last time, nor does a full window hold anything back.
     pub fn on_pause(&mut self, (una, nxt): (u64, u64), packets_out: u32, is_full: bool) -> bool {
-        if !std::mem::take(&mut self.has_sent) {
+        if !std::mem::take(&mut self.has_sent) && !is_full {
             return false;
         }
         if una >= self.end || is_full || (!self.is_full && packets_out > self.max_packets_out) {
