@@ -364,9 +364,19 @@ fn three_paths_add_up() {
 /// with their queues take 340 kB, which it reaches without ever offering all of its 6 MB.
 #[test]
 fn the_window_of_a_client_follows_what_it_reads() {
+    window_follows(Config::linux());
+}
+
+/// So it does without timestamps, where each subflow measures the round trip by how fast the connection's window fills.
+#[test]
+fn the_window_of_a_client_follows_without_timestamps() {
+    window_follows(Config { timestamps: false, ..Config::linux() });
+}
+
+fn window_follows(tcp: Config) {
     let mut net = Net::new(&[Link::new(2.0, 25); 3], "dft", (0, 30_000_000), 6 << 20, 1);
     let config = |key| MptcpConfig { has_tuned_window: true, ..mptcp_config(6 << 20, key) };
-    let all = || paths(&[Link::new(2.0, 25); 3], Config::linux());
+    let all = || paths(&[Link::new(2.0, 25); 3], tcp);
     net.client.mptcp = MptcpConnection::connect(Time::ZERO, config(1), scheduler::build("dft").unwrap(), all());
     net.server.mptcp = MptcpConnection::listen(config(2), scheduler::build("dft").unwrap(), all());
     net.records = true;

@@ -113,6 +113,20 @@ fn delivery_rate_is_the_links() {
     assert!((got / expected - 1.0).abs() < 0.01, "{got} {expected}");
 }
 
+/// 100 Mbit/s at 50 ms need a window of 625 kB. Linux's receiver finds it without timestamps, too, by the time in which a window's worth
+/// of data comes (`tcp_rcv_rtt_measure`).
+#[test]
+fn the_receive_window_opens_whatever_the_segments() {
+    for config in [Config { timestamps: false, ..Config::linux() }] {
+        let up = Pipe::new(Some(Rate::from_bits_per_sec(100_000_000)), Duration::from_millis(25));
+        let pipes = [up, Pipe::new(None, Duration::from_millis(25))];
+        let mut pair = Pair::new(config, config, controls("cubic", &config), pipes, |_, _, _| true);
+        bulk(&mut pair, Time::from_secs(10));
+        let goodput = pair.server.stats().bytes_delivered as f64 * 8.0 / 10.0;
+        assert!(goodput > 0.9 * 100e6, "{goodput} with MSS {}, timestamps {}", config.mss, config.timestamps);
+    }
+}
+
 /// A reader of 1 Mbit/s: the sender delivers just that; the window closes and opens without deadlock, even when updates are lost.
 #[test]
 fn a_slow_reader_sets_the_pace() {

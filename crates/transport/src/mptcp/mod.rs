@@ -169,7 +169,7 @@ impl MptcpConnection {
         let (subflow, at) = self.subflows.touch_at(now, path);
         let Some(tcp) = &mut subflow.tcp else { return };
         if let Some(is_open) = is_open {
-            tcp.set_window_open(is_open);
+            tcp.set_window_above(self.receiver.told(path), is_open);
         }
         tcp.handle_segment(at, segment);
         subflow.has_ack_come |= segment.flags.contains(Flags::ACK);

@@ -126,6 +126,11 @@ impl DataReceiver {
         self.tuning.as_ref().is_none_or(|tuning| self.window_of(tuning, path, held) >= self.told[path].into())
     }
 
+    /// The window as told last over `path`.
+    pub fn told(&self, path: usize) -> u32 {
+        self.told[path]
+    }
+
     /// Nothing that came waits, be it for the reader or behind a gap.
     pub fn is_empty(&self) -> bool {
         self.held() == 0

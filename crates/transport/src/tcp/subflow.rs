@@ -26,9 +26,10 @@ impl Connection {
     pub(crate) fn request_ack(&mut self) {
         self.receiver.request_ack();
     }
-    /// The connection's window can be told as wide as with this subflow's last ACK, or cannot: Linux then waits for the reader.
-    pub(crate) fn set_window_open(&mut self, is_open: bool) {
-        self.receiver.set_above_open(is_open);
+    /// The connection's window as `told` with this subflow's last ACK; it can be told as wide again, or cannot: Linux then waits for the
+    /// reader.
+    pub(crate) fn set_window_above(&mut self, told: u32, is_open: bool) {
+        self.receiver.set_window_above(told, is_open);
     }
     /// An ACK waits for the reader, who took something, or `all` that came.
     pub(crate) fn waits_for_reader(&self, all: bool) -> bool {

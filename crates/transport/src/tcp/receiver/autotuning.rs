@@ -7,6 +7,7 @@
 //! Differences from Linux:
 //! 1. What is read counts at the time of the last arrival.
 //! 2. Memory per segment is that of a TUN device: payload takes 160/256 of it.
+//! 3. Where there are timestamps the round trip is measured by them alone, not by how fast windows fill as well.
 //!
 //! Units: bytes of payload. Tested here; the packet scripts see it through `delayed_ack_*.pkt`.
 
@@ -32,8 +33,10 @@ pub(crate) struct AutoTuning {
     measured_from: u64,
     measured_at: Time,
     now: Time,
-    /// By echoed timestamps: the smallest, or smoothed above it; zero before the first.
+    /// By echoed timestamps the smallest, or smoothed above it; without them the smallest; zero before the first.
     rtt: Duration,
+    /// Without timestamps: the end of a window that fills, and since when.
+    filling: Option<(u64, Time)>,
     /// In milliseconds.
     last_echo: u32,
 }
@@ -51,6 +54,7 @@ impl AutoTuning {
             measured_at: Time::ZERO,
             now: Time::ZERO,
             rtt: Duration::ZERO,
+            filling: None,
             last_echo: u32::MAX,
         }
     }
@@ -83,7 +87,7 @@ impl AutoTuning {
         self.threshold
     }
 
-    /// Round-trip time by echoed timestamps; zero before the first.
+    /// Round-trip time by echoed timestamps, or by how fast windows fill; zero before the first sample.
     pub fn rtt(&self) -> Duration {
         self.rtt
     }
@@ -109,6 +113,19 @@ impl AutoTuning {
         } else if is_drained {
             self.rtt = self.rtt - self.rtt / 8 + sample / 8;
         }
+    }
+
+    /// In-order data came without timestamps, `next` is expected now: a window's worth takes a round trip at least, so the smallest
+    /// sample counts (`tcp_rcv_rtt_measure`). `window`: as told last.
+    pub fn note_filling(&mut self, next: u64, window: u64) {
+        if let Some((end, since)) = self.filling {
+            if next < end {
+                return;
+            }
+            let sample = self.now.saturating_since(since).max(Duration::from_micros(1));
+            self.rtt = if self.rtt.is_zero() { sample } else { self.rtt.min(sample) };
+        }
+        self.filling = Some((next + window, self.now));
     }
 
     /// The reader has taken all up to `read`; `uncounted` bytes of it do not count, and `span` lie beyond a gap. Once per round trip the

@@ -183,8 +183,9 @@ impl Receiver {
     pub fn handle_timeout(&mut self, now: Time) {
         self.ack.handle_timeout(now);
     }
-    /// The window that counts, not this subflow's own, can be told as wide as with its last ACK, or cannot.
-    pub fn set_above_open(&mut self, is_open: bool) {
+    /// The window that counts, not this subflow's own: as told with its last ACK, and whether it can be told as wide again.
+    pub fn set_window_above(&mut self, told: u32, is_open: bool) {
+        (self.told, self.is_told) = (told.into(), false);
         self.is_above_open = is_open;
     }
     /// Send an ACK with the next poll.
@@ -343,8 +344,12 @@ impl Receiver {
         // A subflow's segments all take Linux's slow path, where one without data takes its echo from those after it.
         let (mss, bare_echo, is_own_window) = (self.mss, self.bare_echo, self.is_own_window);
         let is_known = |timestamps: &Timestamps| !is_own_window && timestamps.echo / 1000 == bare_echo;
+        let (expected, told) = (self.next(), self.told);
         let tuning = self.tuning();
         tuning.note_arrival(now);
+        if segment.timestamps.is_none() && expected > next {
+            tuning.note_filling(expected, told);
+        }
         if let Some(timestamps) =
             segment.timestamps.filter(|t| t.echo != 0 && !is_known(t) && segment.payload_len >= mss)
         {

@@ -56,6 +56,25 @@ fn timestamps_are_whole_milliseconds() {
     }
 }
 
+/// A window of 10 000 from 0 at 100 ms: 9999 bytes say nothing, 10 000 after 60 ms are a sample. A longer one does not count, a shorter
+/// one does; what comes in no time took a microsecond.
+#[test]
+fn without_timestamps_a_window_that_fills_is_a_round_trip() {
+    let mut tuning = AutoTuning::new(MSS, 6 << 20);
+    for (millis, next, micros) in [
+        (100, 0, 0),
+        (150, 9_999, 0),
+        (160, 10_000, 60_000),
+        (250, 20_000, 60_000),
+        (290, 30_000, 40_000),
+        (290, 40_000, 1),
+    ] {
+        tuning.note_arrival(Time::from_millis(millis));
+        tuning.note_filling(next, 10_000);
+        assert_eq!(tuning.rtt, Duration::from_micros(micros), "{next}");
+    }
+}
+
 #[test]
 fn a_slow_reader_and_small_segments_do_not() {
     let mut tuning = AutoTuning::new(MSS, 6 << 20);
