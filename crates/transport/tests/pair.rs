@@ -114,10 +114,15 @@ fn delivery_rate_is_the_links() {
 }
 
 /// 100 Mbit/s at 50 ms need a window of 625 kB. Linux's receiver finds it without timestamps, too, by the time in which a window's worth
-/// of data comes (`tcp_rcv_rtt_measure`).
+/// of data comes (`tcp_rcv_rtt_measure`), and with jumbo frames, whose first ten segments are more than the first window
+/// (`tcp_init_buffer_space`).
 #[test]
 fn the_receive_window_opens_whatever_the_segments() {
-    for config in [Config { timestamps: false, ..Config::linux() }] {
+    for config in [
+        Config { timestamps: false, ..Config::linux() },
+        Config { mss: 8948, ..Config::linux() },
+        Config { mss: 8960, timestamps: false, ..Config::linux() },
+    ] {
         let up = Pipe::new(Some(Rate::from_bits_per_sec(100_000_000)), Duration::from_millis(25));
         let pipes = [up, Pipe::new(None, Duration::from_millis(25))];
         let mut pair = Pair::new(config, config, controls("cubic", &config), pipes, |_, _, _| true);

@@ -49,7 +49,7 @@ impl AutoTuning {
             clamp: FIRST_CLAMP.min(most),
             most,
             is_halved: false,
-            space: 10 * u64::from(mss),
+            space: (10 * u64::from(mss)).min(FIRST_WINDOW.min(most)), // `tcp_init_buffer_space`
             measured_from: 0,
             measured_at: Time::ZERO,
             now: Time::ZERO,

@@ -75,6 +75,15 @@ fn without_timestamps_a_window_that_fills_is_a_round_trip() {
     }
 }
 
+/// Ten segments of 8948 bytes are more than the first window, 64 240: what fills it in a round trip must not look like less than before
+/// (`tcp_init_buffer_space`). So must not what fills a smaller buffer.
+#[test]
+fn ten_jumbo_segments_count_as_the_first_window() {
+    assert_eq!(AutoTuning::new(8948, 6 << 20).space, FIRST_WINDOW);
+    assert_eq!(AutoTuning::new(8948, 50_000).space, 50_000);
+    assert_eq!(AutoTuning::new(MSS, 6 << 20).space, 14_480);
+}
+
 #[test]
 fn a_slow_reader_and_small_segments_do_not() {
     let mut tuning = AutoTuning::new(MSS, 6 << 20);
