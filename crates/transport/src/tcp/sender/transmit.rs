@@ -126,6 +126,9 @@ impl Sender {
     fn choose(&mut self, now: Time) -> Option<Choice> {
         self.is_deferred = false;
         if self.config.max_burst.is_some_and(|most| self.burst >= most) {
+            if self.pacer.next() > now {
+                self.timers.pace_until(self.pacer.next()); // its event is the next chance to send, if no ACK comes before
+            }
             return None;
         }
         let is_retransmitting = self.scoreboard.awaiting() > 0 && !self.recovery.is_new_data_only();
