@@ -69,7 +69,8 @@ impl Connection {
 
     /// A SYN-ACK, perhaps one that is repeated: the ACK of it says how it arrived (§3.2.2.1).
     pub(super) fn reflect_answer(&mut self, segment: &Segment) {
-        if self.sender.features().counts_marks && segment.flags.contains(Flags::SYN.with(Flags::ACK)) {
+        let is_answer = segment.flags.contains(Flags::SYN.with(Flags::ACK)) && self.receiver.is_peers_syn(segment);
+        if self.sender.features().counts_marks && is_answer {
             self.opening.peer_syn_arrived = Some(segment.ecn);
         }
     }

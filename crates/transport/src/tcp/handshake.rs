@@ -319,7 +319,7 @@ impl Connection {
             if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
                 self.handle_established(at, segment);
             } else {
-                self.receiver.handle_rare(at.now, segment); // its timestamp is the first to echo
+                self.receiver.handle_header(at.now, segment); // its timestamp is the first to echo
             }
         } else {
             self.opening.refuse(segment.ack);

@@ -370,10 +370,7 @@ impl Connection {
             return false;
         }
         if !self.receiver.is_acceptable(segment) {
-            if segment.sequence_len() > 0 {
-                self.receiver.handle_rare(now, segment); // an old duplicate: tell by DSACK that it came twice
-            }
-            self.receiver.request_ack();
+            self.receiver.refuse(now, segment);
             return false;
         }
         true

@@ -240,6 +240,11 @@ impl Receiver {
         Marks::whole()
     }
 
+    /// The sequence number of the peer's SYN.
+    pub fn is_peers_syn(&self, segment: &Segment) -> bool {
+        segment.seq == self.irs
+    }
+
     /// Exactly the next sequence number; what a reset must have (RFC 5961 §3.2).
     pub fn is_next(&self, segment: &Segment) -> bool {
         segment.seq == self.sequence(self.next())
@@ -265,10 +270,28 @@ impl Receiver {
         self.bare_echo = segment.timestamps.map_or(0, |timestamps| timestamps.echo / 1000);
     }
 
-    /// As [`handle_data`](Self::handle_data), of what does not come in the middle of a transfer.
+    /// A segment outside the window is answered, an old one with DSACK; else nothing of it counts (RFC 9293 §3.10.7.4, RFC 7323 §5.3:
+    /// R2 before R3). The header of the last segment's duplicate does, as in Linux.
     #[cold]
-    pub fn handle_rare(&mut self, now: Time, segment: &Segment) {
-        self.handle_data(now, segment, None);
+    pub fn refuse(&mut self, now: Time, segment: &Segment) {
+        self.ack.is_due = true;
+        let start = self.offset(segment.seq);
+        let end = self.offset(segment.seq.wrapping_add(segment.sequence_len()));
+        if self.is_last_again(segment) {
+            self.handle_header(now, segment);
+        }
+        if start < end && end <= self.next() {
+            self.reassembly.insert(start, end);
+            self.duplicate_bytes += end - start;
+            self.ack.on_duplicate();
+        }
+    }
+
+    /// It ends where the next segment begins. Linux's `tcp_sequence` lets it pass, and so its timestamp is echoed; nobody hits that
+    /// place blindly.
+    fn is_last_again(&self, segment: &Segment) -> bool {
+        let len = segment.sequence_len();
+        len > 0 && segment.seq.wrapping_add(len) == self.sequence(self.next())
     }
 
     /// Take a segment's payload and FIN. `sack_rtt`: this end's RTT, if the peer takes SACKs.
