@@ -649,6 +649,31 @@ fn a_path_may_be_removed() {
     net.run_to_end(Time::from_secs(60));
 }
 
+/// A segment whose place, ACK or timestamp is made up is not the peer's: its TCP refuses it, and its options say nothing (Linux reads
+/// them after `tcp_validate_incoming`). The ACK is the narrowest of the three: a subflow's own window is without end.
+#[test]
+fn options_of_a_segment_that_tcp_refuses_do_not_count() {
+    let mut net = Net::new(&three(), "dft", (0, 4_000_000), 1 << 20, 1);
+    net.records = true;
+    net.run_until(Time::from_secs(3));
+    let true_one = net.seen.iter().rev().find(|(_, is_client, path, _)| *is_client && *path == 0).unwrap().3;
+    let made_up = [
+        Segment { seq: true_one.seq.wrapping_sub(1 << 30), ..true_one },
+        Segment { ack: true_one.ack.wrapping_add(1 << 30), ..true_one },
+        Segment { flags: Flags::default(), ..true_one },
+        Segment { timestamps: None, ..true_one },
+    ];
+    let remove = MptcpOption::RemoveAddress { address_id: 1 };
+    for segment in made_up {
+        net.server.mptcp.handle_segment(net.now, 0, &Segment { mptcp: remove, ..segment });
+        net.server.mptcp.handle_option(net.now, 0, &Segment { mptcp: remove, ..segment });
+        assert!(net.server.mptcp.is_path_usable(1), "{segment:?}");
+    }
+    net.server.mptcp.handle_segment(net.now, 0, &Segment { mptcp: remove, ..true_one });
+    assert!(!net.server.mptcp.is_path_usable(1));
+    net.run_to_end(Time::from_secs(60));
+}
+
 /// Options are stripped on the way: plain TCP on path 0, with the same bytes.
 #[test]
 fn fallback_to_plain_tcp() {

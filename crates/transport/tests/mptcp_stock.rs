@@ -90,9 +90,12 @@ fn joins_are_admitted_in_any_order() {
 #[test]
 fn an_address_is_removed_by_its_identifier() {
     let mut ends = Ends::new();
-    ends.exchange(|_, _| false);
-    let remove =
-        Segment { flags: Flags::ACK, mptcp: MptcpOption::RemoveAddress { address_id: 1 }, ..Segment::default() };
+    let mut last = Segment::default();
+    ends.exchange(|path, segment| {
+        last = if path == 0 { *segment } else { last };
+        false
+    });
+    let remove = Segment { mptcp: MptcpOption::RemoveAddress { address_id: 1 }, ..last };
     ends.server.handle_option(ends.now, 0, &remove);
     assert_eq!([0, 1, 2].map(|path| ends.server.is_path_usable(path)), [true, true, false]);
     ends.server.write(100_000);

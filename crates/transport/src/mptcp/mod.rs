@@ -161,7 +161,9 @@ impl MptcpConnection {
 
     /// A segment arrived on `path`. Panics if there is no such path.
     pub fn handle_segment(&mut self, now: Time, path: usize, segment: &Segment) {
-        if !self.take_options(now, path, segment) {
+        // Its TCP is asked first: blindly made up, a segment could end a subflow by its options.
+        let is_accepted = self.accepts(now, path, segment);
+        if is_accepted && !self.take_options(now, path, segment) {
             return;
         }
         // Nobody asks for it but the receiver of data.
@@ -181,7 +183,7 @@ impl MptcpConnection {
             self.tune_window(now, path);
         }
         self.after_subflow_event(now, path);
-        if self.is_fallback && segment.flags.contains(Flags::ACK) && path == 0 {
+        if is_accepted && self.is_fallback && segment.flags.contains(Flags::ACK) && path == 0 {
             self.take_plain_ack(now, segment);
         }
     }
@@ -283,7 +285,13 @@ impl MptcpConnection {
 
     /// A further MPTCP option of a segment (`segment.mptcp` is that option); before the segment itself is handled.
     pub fn handle_option(&mut self, now: Time, path: usize, segment: &Segment) {
-        self.take_options(now, path, segment);
+        if self.accepts(now, path, segment) {
+            self.take_options(now, path, segment);
+        }
+    }
+
+    fn accepts(&self, now: Time, path: usize, segment: &Segment) -> bool {
+        self.subflow(path).is_none_or(|tcp| tcp.accepts(now, segment))
     }
 
     /// Reset every subflow, and say that the connection ends with them (MP_FASTCLOSE).

@@ -1,8 +1,9 @@
 //! What MPTCP asks of the connection that is its subflow.
 
 use super::{Connection, Event, Moment, Phase, State};
+use crate::segment::{Flags, Segment};
 use playpath_cc::WindowChange;
-use playpath_units::{Duration, Rate};
+use playpath_units::{Duration, Rate, Time};
 
 impl Connection {
     /// A subflow, with its place among its siblings, whose segments `option_bytes` of MPTCP make smaller.
@@ -13,6 +14,28 @@ impl Connection {
     /// New data stops here; `is_fed`: more will be written, only not yet.
     pub(crate) fn set_boundary(&mut self, offset: u64, is_fed: bool) {
         self.sender.set_boundary(offset, is_fed);
+    }
+    /// Its TCP lets the segment pass, as far as sequence number, timestamp, and ACK say: only then do its options count. Changes nothing.
+    pub(crate) fn accepts(&self, now: Time, segment: &Segment) -> bool {
+        let [is_syn, is_rst, is_ack] = [Flags::SYN, Flags::RST, Flags::ACK].map(|flag| segment.flags.contains(flag));
+        let acks_syn = is_ack && segment.ack == self.config().isn.wrapping_add(1);
+        let is_in_place = || self.receiver.is_acceptable(segment) || self.receiver.is_last_again(segment);
+        match self.state {
+            State::Listen => true,
+            State::SynSent => acks_syn || !is_ack,
+            _ if is_rst => self.receiver.is_next(segment),
+            State::SynReceived => is_syn || acks_syn, // wherever it lies: a probe of a closed window has the keys, too
+            State::TimeWait | State::Closed => is_in_place(),
+            State::Established => {
+                let is_plausible = !is_syn && is_ack && self.sender.is_plausible_ack(segment.ack);
+                is_plausible && is_in_place() && self.is_timely(now, segment)
+            }
+        }
+    }
+    /// PAWS (RFC 7323 §5.3).
+    fn is_timely(&self, now: Time, segment: &Segment) -> bool {
+        let is_old = |timestamps| self.receiver.is_old_timestamp(now, timestamps);
+        !self.sender.features().timestamps || segment.timestamps.is_some_and(|timestamps| !is_old(timestamps))
     }
     /// A write to the connection was cut, or not.
     pub(crate) fn set_writer_waiting(&mut self, is_waiting: bool) {

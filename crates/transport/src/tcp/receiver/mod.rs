@@ -289,7 +289,7 @@ impl Receiver {
 
     /// It ends where the next segment begins. Linux's `tcp_sequence` lets it pass, and so its timestamp is echoed; nobody hits that
     /// place blindly.
-    fn is_last_again(&self, segment: &Segment) -> bool {
+    pub fn is_last_again(&self, segment: &Segment) -> bool {
         let len = segment.sequence_len();
         len > 0 && segment.seq.wrapping_add(len) == self.sequence(self.next())
     }
