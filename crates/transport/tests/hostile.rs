@@ -5,6 +5,7 @@ mod support;
 use playpath_cc::EcnUse;
 use playpath_transport::mptcp::option::{DSS_ACK, DSS_ACK8, DSS_FIN, DSS_MAP, DSS_SEQ8};
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig, scheduler};
+use playpath_transport::transports::Segments;
 use playpath_transport::{
     AccEcn, Config, Connection, Ecn, Flags, MptcpOption, SackBlocks, Segment, SynOptions, Timestamps,
 };
@@ -121,6 +122,28 @@ fn syn(mptcp: MptcpOption) -> Segment {
 
 fn third(mptcp: MptcpOption) -> Segment {
     Segment { seq: 1, ack: 1, flags: Flags::ACK, syn_options: SynOptions::default(), ..syn(mptcp) }
+}
+
+/// What came is acknowledged and stays as it came: a copy, with an ACK or without, is not for the owner of the bytes to store
+/// (RFC 9293 §3.10.7.4); what follows it is.
+#[test]
+fn a_copy_of_what_was_acknowledged_is_not_taken() {
+    let now = Time::from_millis(1);
+    let mut connection = Connection::listen(Config::linux(), Reno::growing(10.0));
+    let data = |seq, payload_len, flags| Segment { seq, payload_len, flags, ..third(MptcpOption::None) };
+    for (segment, taken) in [
+        (syn(MptcpOption::None), None),
+        (third(MptcpOption::None), None),
+        (data(1, 30, Flags::ACK), Some(0)),
+        (data(1, 15, Flags::default()), None),
+        (data(1, 15, Flags::ACK), None),
+        (data(1, 30, Flags::ACK), None),
+        (data(1 << 30, 30, Flags::ACK), None),
+        (data(31, 10, Flags::ACK), Some(30)),
+    ] {
+        assert_eq!(connection.take_segment(now, 0, &segment, &[]), taken, "{segment:?}");
+        while connection.poll_transmit(now).is_some() {}
+    }
 }
 
 proptest! {

@@ -7,6 +7,7 @@ use playpath_cc::AppParameters;
 use playpath_transport::mptcp::option::{DSS_ACK, DSS_ACK8, DSS_MAP, DSS_SEQ8};
 use playpath_transport::mptcp::scheduler;
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
+use playpath_transport::transports::Segments;
 use playpath_transport::{Config, Event, Flags, MptcpOption, Pacing, Segment};
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Rate, Time};
@@ -672,6 +673,23 @@ fn options_of_a_segment_that_tcp_refuses_do_not_count() {
     net.server.mptcp.handle_segment(net.now, 0, &Segment { mptcp: remove, ..true_one });
     assert!(!net.server.mptcp.is_path_usable(1));
     net.run_to_end(Time::from_secs(60));
+}
+
+/// What a subflow has acknowledged, or refuses, is not for the owner of the bytes to store: nobody has read it yet (RFC 9293 §3.10.7.4).
+#[test]
+fn a_copy_on_a_subflow_is_not_taken() {
+    let mut net = Net::new(&[Link::new(2.0, 25)], "dft", (0, 4_000_000), 1 << 20, 1);
+    (net.client.reads, net.records) = (false, true);
+    net.run_until(Time::from_secs(1));
+    let copy = net.seen.iter().find(|(_, is_client, _, segment)| !is_client && segment.payload_len > 0).unwrap().3;
+    let next = net.in_transit.iter().find(|packet| !packet.2 && packet.4.payload_len > 0).unwrap().4;
+    let far = Segment { seq: next.seq.wrapping_sub(1 << 30), ..next };
+    for (segment, is_taken) in
+        [(copy, false), (Segment { flags: Flags::default(), ..copy }, false), (far, false), (next, true)]
+    {
+        let place = net.client.mptcp.take_segment(net.now, 0, &segment, &[]);
+        assert_eq!(place.is_some(), is_taken, "{segment:?}");
+    }
 }
 
 /// Options are stripped on the way: plain TCP on path 0, with the same bytes.

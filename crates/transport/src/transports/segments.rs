@@ -74,17 +74,23 @@ impl Segments for Connection {
     }
 }
 
+/// Data segments that the TCP of a path has taken.
+fn data_segments(connection: &MptcpConnection, path: usize) -> u64 {
+    connection.subflow(path).map_or(0, |tcp| tcp.stats().data_segments_received)
+}
+
 impl Segments for MptcpConnection {
     fn take_segment(&mut self, now: Time, path: usize, segment: &Segment, more: &[MptcpOption]) -> Option<u64> {
         for option in more {
             self.handle_option(now, path, &Segment { mptcp: *option, ..*segment });
         }
         let offset = self.receive_offset(path, segment);
+        let count = data_segments(self, path);
         // Bytes whose place is not known would be lost once they were acknowledged.
         if segment.payload_len == 0 || offset.is_some() || segment.flags.contains(Flags::SYN) {
             self.handle_segment(now, path, segment);
         }
-        offset
+        offset.filter(|_| data_segments(self, path) > count)
     }
     fn poll_segment(&mut self, now: Time, out: &mut Segment) -> Option<usize> {
         self.poll_transmit_into(now, out)
