@@ -76,6 +76,10 @@ impl Features {
 /// Timeout of data after a handshake that needed retransmissions (RFC 6298 §5.7).
 const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
 
+/// A peer's MSS counts as this at least, options included (Linux `TCP_MIN_SND_MSS`): a full set of options and eight bytes. A smaller
+/// one would have us send a packet for each byte.
+const LEAST_MSS: u32 = 48;
+
 /// Opening and closing: the segments and the timer that belong to neither half.
 #[derive(Debug)]
 pub(crate) struct Opening {
@@ -347,7 +351,10 @@ impl Connection {
         if let (Some(timestamps), true) = (segment.timestamps, self.config().timestamps) {
             self.receiver.start_timestamps(now, timestamps.value);
         }
-        let peer_mss = if segment.syn_options.mss == 0 { 536 } else { u32::from(segment.syn_options.mss) };
+        let peer_mss = match segment.syn_options.mss {
+            0 => 536, // RFC 9293 §3.7.1
+            mss => LEAST_MSS.max(mss.into()),
+        };
         let timestamps = self.config().timestamps && segment.timestamps.is_some();
         let option_bytes = if timestamps { 12 } else { 0 };
         let agreed = Features {
@@ -355,7 +362,7 @@ impl Connection {
             timestamps,
             ecn: self.sender.features().ecn,
             counts_marks: self.sender.features().counts_marks,
-            mss: self.config().mss.min(peer_mss.saturating_sub(option_bytes).max(1)),
+            mss: self.config().mss.min(peer_mss - option_bytes),
             detection: self.config().loss_detection,
             recovery: self.config().recovery,
         };

@@ -194,6 +194,7 @@ impl Sender {
         if self.config.flow_control == FlowControl::Above {
             self.stream.ignore_window();
         }
+        self.restart_rto(at.now); // a window that is closed from the start is probed after one RTO (RFC 9293 §3.8.6.1)
         let view = self.view(at);
         self.control.on_connection_start(&view);
         let change = window.map(|cwnd| WindowChange { cwnd, ssthresh: self.control.ssthresh() });
