@@ -193,7 +193,7 @@ fn the_classic_fall_back_leaves_cubic_a_share() {
     };
     let pie = "{ kind = \"pie\", ecn = true }";
     let (without, with) = (flows(pie, false), flows(pie, true));
-    assert!(without[0] < 0.1 * 50.0, "{without:?}");
+    assert!(without[0] < 0.12 * 50.0, "{without:?}");
     assert!(with[0] > 0.2 * 50.0 && with.iter().sum::<f64>() > 0.84 * 50.0, "{with:?}");
     assert_eq!(flows("\"dualpi2\"", false), flows("\"dualpi2\"", true));
 }
