@@ -258,7 +258,7 @@ def import_logs(
 
     What a path can carry is inferred from what a flow of today's sender got: the notes say what was left out and how far to trust it.
     """
-    check_file(out, "--out")
+    check_file(out, "--out", files)
     found = read_logs(files, kind, log_format=log_format, fields=fields, keep=keep, keep_names=keep_names)
     write_text(out, found.to_csv())
     console.out.print(console.plain(f"{out}: {len(found.rows)} sessions"), soft_wrap=True)
