@@ -89,6 +89,19 @@ def test_addresses_are_hashed_unless_they_are_to_be_kept(tmp_path: Path) -> None
     assert not any("10.1.2.3" in file.read_text() for file in (tmp_path / "hashed").rglob("*") if file.is_file())
 
 
+def test_an_inference_is_not_replaced_by_that_of_another_question(tmp_path: Path) -> None:
+    for name, mbps in (("a", 6.0), ("b", 2.0)):
+        write_log(tmp_path / f"{name}.csv", mbps, chunks=8)
+    log, out = tmp_path / "a.csv", tmp_path / "out"
+    infer(log, "--sender", "cubic", "--out", out)
+    before = {file.name: file.read_bytes() for file in out.glob("*.csv")}
+    for other, sender, differs in ((tmp_path / "b.csv", "cubic", "logs"), (log, "bbr", "senders")):
+        done = playpath_command("population", "infer", other, "--sender", sender, "--out", out)
+        done.assert_refused(f"--out {out}: holds results of another question (differs in: {differs})")
+    assert {file.name: file.read_bytes() for file in out.glob("*.csv")} == before
+    infer(log, "--sender", "cubic", "--out", out, "--draws", 20)  # the same one
+
+
 @pytest.mark.parametrize("packs", [gzip, bz2, lzma])
 def test_a_packed_log_is_read_whatever_it_is_called_and_a_damaged_one_is_one_line(
     tmp_path: Path, packs: ModuleType

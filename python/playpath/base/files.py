@@ -18,7 +18,9 @@ if TYPE_CHECKING:  # a tenth of a second, which `--version` does not need
 
 _MOST_BYTES = 200_000_000
 """Of a file that is read as a whole."""
-RESULTS = frozenset(f"{kind}.json" for kind in "comparison record sweep population tune twin claims".split())
+RESULTS = frozenset(
+    f"{kind}.json" for kind in ["comparison", "record", "sweep", "population", "tune", "twin", "claims", "question"]
+)
 """The files by which stored results are found again; beside them stand their tables, `*.parquet`."""
 
 
