@@ -7,7 +7,7 @@ row: the columns are settings of the scenario.
 
 import glob
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from playpath.base.errors import InputError, unknown_name
 from playpath.base.files import read_text, rows_of
 from playpath.population import known_from
-from playpath.scenario import traces
+from playpath.scenario import place, traces
 
 _ENDINGS = (".mahi", ".mahimahi", ".csv", ".json", ".txt", ".down", ".up")
 
@@ -32,6 +32,8 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
 """Columns of a users' table with a unit in their name: setting, unit. `path.rtt` with a unit in each cell works, too."""
 VIEWER = "viewer"
 """Column of a users' table: whose path a row is a draw of."""
+_OWN = (*(name for name in COLUMNS if "_" in name), "weight", VIEWER, known_from.COLUMN)
+"""Columns of which a misspelled one is no column to group by; one by chance like `name` or `trace` may be."""
 WITHOUT_UNIT = ("rate", "rtt", "loss", "jitter", "buffer")
 """What nobody groups by: whoever writes it means a figure, and would not see that it does nothing."""
 
@@ -126,14 +128,17 @@ def _indexed(file: Path, key: str) -> list[Unit]:
     return _unique(units, file)
 
 
-def users(file: Path, trace_key: str) -> list[Unit]:
+def users(file: Path, trace_key: str, group: Sequence[str] = ()) -> list[Unit]:
     """The users of a table.
 
     Columns: `name`, `weight`, `known_from`, `viewer` (rows of one viewer are draws of a path, and count as one), those of `COLUMNS`, dotted
-    settings (`path.rtt`, `player.buffer`) with a unit in each cell, and any others, which results can be grouped by.
+    settings (`path.rtt`, `player.buffer`) with a unit in each cell, and any others, which results can be grouped by; one that is spelled
+    almost like those with a meaning must be named in `group`.
     """
     units = []
-    for line, row in _rows(file):
+    rows = _rows(file)
+    _check_columns(rows[0][1], group, file)
+    for line, row in rows:
         name = row.pop("name", "") or row.pop("user", "") or f"user {line - 1}"
         weight = _weight(row.pop("weight", "1"), file, line)
         known = row.pop(known_from.COLUMN, "")
@@ -148,17 +153,34 @@ def users(file: Path, trace_key: str) -> list[Unit]:
                 settings[key] = f"{_number(row.pop(column), column, file, line):g} {unit}"
             elif "." in column:
                 settings[column] = row.pop(column)
-            elif column.lower() in WITHOUT_UNIT:
-                named = " or ".join(name for name in COLUMNS if name.startswith(f"{column.lower()}_"))
-                raise InputError(f"{file}: line 1: `{column}`: a column of figures has its unit in its name: {named}")
         units.append(Unit(name, weight, settings, row, lap_s, known, row.get(VIEWER, "")))
     return _unique(units, file)
+
+
+def _check_columns(head: Iterable[str], group: Sequence[str], file: Path) -> None:
+    """Refuse two columns for one setting, and one that is taken for a group though another was meant."""
+    known: dict[str, str] = {}
+    for column in head:
+        key = place(COLUMNS[column][0] if column in COLUMNS else column)
+        if key in known:
+            raise InputError(
+                f"{file}: line 1: `{known[key]}` and `{column}` are one setting, {key}; leave one of them out"
+            )
+        known[key] = column
+        if column.lower() in WITHOUT_UNIT:
+            named = " or ".join(name for name in COLUMNS if name.startswith(f"{column.lower()}_"))
+            raise InputError(f"{file}: line 1: `{column}`: a column of figures has its unit in its name: {named}")
+        error = unknown_name("column", column, _OWN)
+        if column not in (*_OWN, *group) and "." not in column and "did you mean" in str(error):
+            raise InputError(f"{file}: line 1: {error}; to group by it, name it in `group`")
 
 
 def _rows(file: Path) -> list[tuple[int, dict[str, str]]]:
     text = read_text(file, where="`users`: ")
     reader = rows_of(text, str(file))
     head = [cell.strip() for cell in next(reader, (1, []))[1]]
+    if mark := next((mark for mark in ";\t" if mark in ",".join(head)), ""):
+        raise InputError(f"{file}: line 1: {mark!r} in the names of columns; a comma goes between two columns")
     if len(head) < 1 or not all(head) or len(set(head)) < len(head):
         raise InputError(f"{file}: line 1: the first line names the columns, each once")
     rows = []

@@ -255,7 +255,7 @@ def _drawn(raw: Mapping[str, Any], own: Mapping[str, Any], folder: Path) -> tupl
             raise InputError(
                 "[population]: both `users` and a set of traces; put the traces into the table, as a column `trace`"
             )
-        units = sets.users(folder / str(own["users"]), "path.0.trace")
+        units = sets.users(folder / str(own["users"]), "path.0.trace", _names(own.get("group", ())))
     return draws, [_started_anywhere(unit, raw) for unit in units]
 
 
