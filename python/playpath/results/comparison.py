@@ -199,7 +199,7 @@ class Comparison(Tabular):
 
     @property
     def planned(self) -> int:
-        """Seeds to be played, in a race up to the last look that was begun."""
+        """Seeds to be played, in a race up to the last look that was begun, or was due."""
         return self.looks[-1] if self.looks else len(self.scenario.seeds)
 
     @cached_property
