@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from playpath.base.errors import InputError
+from playpath.base.printing import keep_stdout
 from playpath.base.quantity import parse
 from playpath.base.words import listing
 from playpath.base.worlds import REAL, WORLDS
@@ -135,7 +136,18 @@ Tolerance = Annotated[
         help="In the kernel world, how late the link may be (99th percentile); by default a limit for each path.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+
+
+def _alone_on_stdout(is_asked: bool) -> bool:
+    if is_asked:
+        keep_stdout()
+    return is_asked
+
+
+Json = Annotated[
+    bool,
+    typer.Option("--json", callback=_alone_on_stdout, help="Print one JSON object on stdout and nothing else there."),
+]
 KeepNames = Annotated[
     bool, typer.Option("--keep-names", help="Keep names and addresses of viewers; by default they are hashed.")
 ]
