@@ -25,7 +25,7 @@ from playpath.base.errors import InputError, unknown_name
 from playpath.population.log_groups import moment, normal
 from playpath.population.log_lines import Reading, nginx_format, nginx_row
 from playpath.population.log_names import Names
-from playpath.population.log_rows import is_below_zero, named_row, number
+from playpath.population.log_rows import check_fields, is_below_zero, named_row, number
 
 _PACKED: Mapping[bytes, Callable[..., IO[Any]]] = {
     b"\x1f\x8b": gzip.open,
@@ -299,6 +299,7 @@ def _kind(first: str, how: Reading) -> str:
 def _table(head: str, stream: Iterator[str], how: Reading) -> Columns:
     delimiter = max(",;\t", key=head.count)
     names = [normal(cell) for cell in next(csv.reader([head], delimiter=delimiter), [])]
+    check_fields(how.fields, names)
     read = _emulated if set(names) >= EMULATED else lambda columns: _row(columns, how)
     for cells in csv.reader(stream, delimiter=delimiter):
         if cells:
@@ -313,6 +314,7 @@ def _w3c(lines: Iterator[str], how: Reading) -> Columns:
             is_iis |= "Internet Information" in line
             if line.startswith("#Fields:"):
                 names = [normal(name) for name in line.removeprefix("#Fields:").split()]
+                check_fields(how.fields, names)
                 names = ["time_taken_ms" if is_iis and name == "time_taken" else name for name in names]
             continue
         cells = line.rstrip("\n").split("\t") if "\t" in line else line.split()
