@@ -474,6 +474,21 @@ def test_beside_a_neighbour_the_time_of_the_replay_says_nothing(
     assert judge(tmp_path).is_reproduced is is_reproduced
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--step", "10 B", '--step "10 B": give a time from 0.1 s to an hour, for example "5 s"'),
+        ("--step", "0.05 s", '--step "0.05 s": give a time from 0.1 s to an hour'),
+        ("--fields", "bytes=byte", '--fields: unknown column "byte"; did you mean "bytes"? allowed: bytes, cwnd, '),
+    ],
+)
+def test_a_wrong_option_is_named(tmp_path: Path, option: str, value: str, said: str) -> None:
+    write_log(tmp_path / "viewer.csv", 6.0)
+    arguments = ["--out", tmp_path / "o", option, value]
+    playpath_command("population", "infer", tmp_path / "viewer.csv", *arguments).assert_refused(said)
+    assert not (tmp_path / "o").exists()
+
+
 def test_a_wrong_sender_is_a_clear_line(tmp_path: Path) -> None:
     write_log(tmp_path / "viewer.csv", 6.0)
     arguments = ["population", "infer", str(tmp_path / "viewer.csv"), "--sender", "cubix", "--out", str(tmp_path / "o")]

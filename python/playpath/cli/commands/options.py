@@ -177,14 +177,18 @@ def world_with(world: str, player: str | None) -> str:
     return f"{world}:{player}"
 
 
+def is_time(text: str) -> bool:
+    """Whether it is a duration above zero."""
+    with contextlib.suppress(InputError):
+        number, unit = parse(text, "time")
+        return number > 0 and unit in _TIMES
+    return False
+
+
 def check_tolerance(text: str | None) -> str | None:
     """A duration above zero, or none."""
-    if text is None:
-        return None
-    with contextlib.suppress(InputError):
-        number, unit = parse(text, "--tolerance")
-        if number > 0 and unit in _TIMES:
-            return text
+    if text is None or is_time(text):
+        return text
     raise InputError(f"--tolerance '{text}': give a time above zero, for example '1 ms'")
 
 
