@@ -19,6 +19,7 @@ from playpath.population.answer import PopulationResult
 from playpath.population.distributions import read
 from playpath.population.groups import group_labels
 from playpath.population.judging import judge
+from playpath.population.paths import path_table
 from playpath.run.sanity import doubts_of_population
 from playpath.show.report.population_page import population_page
 
@@ -475,6 +476,31 @@ def test_a_column_to_group_by_may_be_spelled_like_another(tmp_path):
     file = tmp_path / "users.toml"
     file.write_text(scenario(rate='rate = "5 Mbit/s"', own='users = "users.csv"\ngroup = ["rtt_mss"]'))
     assert load_population(file).units[0].groups == {"rtt_mss": "short"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("loss_percent\n101\n1\n", 'users.csv: line 2: `loss_percent`: "101 %" is outside 0 % to 100 %'),
+        ("loss_percent\n1\n101\n", 'users.csv: line 3: `loss_percent`: "101 %" is outside 0 % to 100 %'),
+        ("path.loss\n1 %\nwet\n", 'users.csv: line 3: `path.loss`: "wet" '),
+        ("path.los\n1 %\n", "users.csv: line 2: `path.los`: "),
+    ],
+)
+def test_what_is_wrong_in_a_cell_is_told_of_the_cell(rows, said, tmp_path):
+    (tmp_path / "users.csv").write_text(rows)
+    file = tmp_path / "users.toml"
+    file.write_text(scenario(rate='rate = "5 Mbit/s"', own='users = "users.csv"'))
+    with pytest.raises(InputError) as error:
+        path_table(found := load_population(file), range(found.paths))
+    assert said in str(error.value)
+
+
+def test_what_is_wrong_in_the_first_draw_is_no_fault_of_an_option(tmp_path):
+    file = tmp_path / "users.toml"
+    file.write_text(scenario(loss='{ choice = ["wet"] }'))
+    with pytest.raises(InputError, match=r"^path 1: path.0.loss: "):
+        load_population(file)
 
 
 def test_a_table_that_gives_no_user_a_path_is_doubted(tmp_path):

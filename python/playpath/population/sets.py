@@ -55,6 +55,8 @@ class Unit:
     """What its path is known from (`known_from.py`); empty: not said."""
     viewer: str = ""
     """Whose path it is a draw of, or whose session: units of one viewer are counted as one; empty: its own."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Dotted setting → file, line and column that say it."""
 
 
 def is_trace_set(value: Any, folder: Path) -> bool:
@@ -143,17 +145,19 @@ def users(file: Path, trace_key: str, group: Sequence[str] = ()) -> list[Unit]:
         weight = _weight(row.pop("weight", "1"), file, line)
         known = row.pop(known_from.COLUMN, "")
         settings: dict[str, object] = {}
+        places: dict[str, str] = {}
         lap_s = math.inf
         for column in list(row):
+            key, unit = COLUMNS.get(column, (column, ""))
             if column == "trace":
                 link = _link(file.parent / row.pop(column), trace_key)
                 settings, lap_s = {**settings, **link.settings}, link.lap_s
             elif column in COLUMNS:
-                key, unit = COLUMNS[column]
                 settings[key] = f"{_number(row.pop(column), column, file, line):g} {unit}"
             elif "." in column:
                 settings[column] = row.pop(column)
-        units.append(Unit(name, weight, settings, row, lap_s, known, row.get(VIEWER, "")))
+            places[key] = f"{file}: line {line}: `{column}`"
+        units.append(Unit(name, weight, settings, row, lap_s, known, row.get(VIEWER, ""), places))
     return _unique(units, file)
 
 
