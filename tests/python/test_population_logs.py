@@ -224,6 +224,12 @@ def test_a_log_without_times_is_told_what_it_lacks(tmp_path, text, shown):
         read_logs([log(tmp_path, text)])
 
 
+def test_a_log_that_is_named_twice_is_refused(tmp_path):
+    file = log(tmp_path, "session,throughput_kbps\nx,3000\n")
+    with pytest.raises(InputError, match=r"log: is named twice; name each log once"):
+        read_logs([file, tmp_path / "." / file.name])
+
+
 @pytest.mark.parametrize(
     ("text", "column"),
     [

@@ -28,7 +28,7 @@ from playpath.population.log_lines import Reading
 from playpath.population.log_names import Names
 from playpath.population.log_rows import LEAST_BYTES, fields_of
 from playpath.population.sets import VIEWER
-from playpath.population.transfers import Faults, Session, check_kind, sessions
+from playpath.population.transfers import Faults, Session, check_files, check_kind, sessions
 from playpath.show.report.inferred_page import Shown, inferred_page
 
 CAPACITY = ("session", "t_s", "rate_mbps_mean", "rate_mbps_p05", "rate_mbps_p50", "rate_mbps_p95")
@@ -154,6 +154,7 @@ def infer(
 ) -> Inferred:
     """Infer the paths behind some logs and write them into a folder."""
     check_kind(kind)
+    check_files(files)
     check_writable(folder)
     how = Reading(log_format, fields_of(fields), GroupColumns())
     faults = Faults()

@@ -392,6 +392,15 @@ KINDS = ("auto", "nginx", "w3c", "json", "beacons")
 """Kinds of logs that have the size and the time of each transfer."""
 
 
+def check_files(files: Iterable[Path]) -> None:
+    """Refuse a log that is named twice: its viewers would count twice."""
+    seen = set[Path]()
+    for file in files:
+        if file.resolve() in seen:
+            raise InputError(f"{file}: is named twice; name each log once")
+        seen.add(file.resolve())
+
+
 def check_kind(kind: str) -> None:
     """Refuse other names."""
     if kind not in KINDS:
