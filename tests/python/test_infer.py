@@ -384,6 +384,16 @@ def test_an_inference_that_is_ended_leaves_its_answers_and_no_half_tables(
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["answers.part"]
 
 
+def test_half_tables_of_a_killed_inference_go_with_the_next_one(tmp_path: Path) -> None:
+    write_log(tmp_path / "viewer.csv", 6.0, chunks=8)
+    (tmp_path / "out").mkdir()
+    half, other = ".capacity.csv.a1b2c3_d.part", ".mine.csv.a1b2c3_d.part"
+    for name in (half, other):
+        (tmp_path / "out" / name).write_text("session")
+    infer(tmp_path / "viewer.csv", "--sender", "cubic", "--out", tmp_path / "out")
+    assert [file.name for file in (tmp_path / "out").glob(".*")] == [other]
+
+
 def write_sessions(
     folder: Path, *shown: Mapping[str, float | str], rivals: Sequence[Mapping[str, float | str]] = ()
 ) -> None:

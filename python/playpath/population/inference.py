@@ -162,6 +162,9 @@ def infer(
     tally = _Tally()
     done = Inferred(folder)
     answered = Answered(folder / "answers.part")
+    for name, _ in _tables():
+        for half in folder.glob(f".{name}.????????.part"):  # of a run that was killed
+            half.unlink()
     with ExitStack() as stack:
         stack.enter_context(exit_on_signals())
         stack.enter_context(answered)
