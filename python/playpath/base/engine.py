@@ -10,9 +10,11 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from playpath.base.errors import InputError, RunError, in_python
+from playpath.base.files import replaced
 from playpath.base.printing import own_code_runs
 from playpath.base.tabular import Json
 from playpath.results.measured import Measurements
@@ -261,8 +263,8 @@ def kernel_control(cc: str | Mapping[str, Any], validation: str) -> KernelContro
 
 def capture(resolved_json: str, sender: str, seed: int, path: str) -> None:
     """One session's packets at the server, written to a pcapng file."""
-    with _own_code(sender, seed):
-        _call(_engine.capture, resolved_json, sender, seed, path)
+    with replaced(Path(path)) as temporary, _own_code(sender, seed):
+        _call(_engine.capture, resolved_json, sender, seed, str(temporary))
 
 
 def qlogs(resolved_json: str, sender: str, seed: int, folder: str) -> None:
