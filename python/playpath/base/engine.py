@@ -129,22 +129,13 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedD
             _call(_engine.resolve, text, base_dir, json.dumps(overrides, default=_plain))
         )
     except InputError as error:
-        raise InputError(in_python(_of_setting(str(error), overrides.get("set", {})))) from None
+        raise InputError(in_python(str(error))) from None
     return resolved
 
 
 def _plain(value: Any) -> Any:
     """A value that JSON does not know: a number of numpy as Python's own, anything else as a text."""
     return value.item() if hasattr(value, "item") else str(value)
-
-
-def _of_setting(message: str, settings: Iterable[str]) -> str:
-    """What is wrong with a setting names it: a table that there is not is found when the whole is read."""
-    for key in settings:
-        unknown = f"`{key.partition('.')[0]}`: unknown key"
-        if message.startswith(unknown):
-            return f"--set {key}: {message.partition(': ')[2]}"
-    return message
 
 
 def number(text: str) -> float:
