@@ -101,6 +101,7 @@ def test_a_rule_may_wait_while_playing():
         ({"wait_s": 1.0}, ValueError, "only while playing"),
         ({}, ValueError, "either `representation` or `wait_s`"),
         ({"representation": 0, "estimate_mbps": float("nan")}, ValueError, "estimate_mbps"),
+        ({"representation": 0, "wait": 1.0}, ValueError, 'choose: unknown key "wait"; did you mean "wait_s"\\?'),
         ("high", TypeError, "str"),
     ],
 )

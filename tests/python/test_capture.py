@@ -41,8 +41,10 @@ def test_capture_holds_every_packet_with_consistent_headers(tmp_path: Path) -> N
     scenario = tmp_path / "s.toml"
     scenario.write_text(SCENARIO)
     file = tmp_path / "s.pcapng"
+    (tmp_path / "s.partial").write_text("somebody's own")
     answer = CliRunner().invoke(app, ["run", str(scenario), "--pcap", str(file)])
     assert answer.exit_code == 0, answer.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.partial", "s.pcapng", "s.toml"]
     kinds = list(blocks(file.read_bytes()))
     assert kinds[0][0] == 0x0A0D0D0A
     packets = [body for kind, body in kinds if kind == 6]

@@ -276,4 +276,4 @@ def test_an_error_names_what_was_given_where_it_was_given(cli, small, given, in_
 
 def test_a_table_that_there_is_not_is_told_with_the_option(cli, small):
     done = cli("compare", small, "--cc", "cubic", "--vary", "pathh.queue=droptail,pie")
-    assert done.err.startswith('error: --vary pathh.queue: unknown key "pathh"; did you mean "path"?')
+    assert done.err.startswith('error: --vary pathh.queue: `pathh`: unknown key "pathh"; did you mean "path"?')

@@ -85,5 +85,12 @@ def test_errors_reach_the_caller():
         playpath.run(SCENARIO, controller=Broken)
     with pytest.raises(RunError, match=r"in on_report: ValueError: .* finite"):
         playpath.run(SCENARIO, controller=Infinite)
+
+    class Misspelled:
+        def on_report(self, report):
+            return {"cwnd": 5, "pacing": 3}
+
+    with pytest.raises(RunError, match=r'on_report: unknown key "pacing".* allowed: cwnd, pacing_mbps'):
+        playpath.run(SCENARIO, controller=Misspelled)
     with pytest.raises(InputError, match="world 'sim' only"):
         playpath.run(SCENARIO, controller=Fixed, world="kernel")

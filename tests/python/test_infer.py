@@ -91,6 +91,19 @@ def test_addresses_are_hashed_unless_they_are_to_be_kept(tmp_path: Path) -> None
     assert not any("10.1.2.3" in file.read_text() for file in (tmp_path / "hashed").rglob("*") if file.is_file())
 
 
+def test_an_inference_is_not_replaced_by_that_of_another_question(tmp_path: Path) -> None:
+    for name, mbps in (("a", 6.0), ("b", 2.0)):
+        write_log(tmp_path / f"{name}.csv", mbps, chunks=8)
+    log, out = tmp_path / "a.csv", tmp_path / "out"
+    infer(log, "--sender", "cubic", "--out", out)
+    before = {file.name: file.read_bytes() for file in out.glob("*.csv")}
+    for other, sender, differs in ((tmp_path / "b.csv", "cubic", "logs"), (log, "bbr", "senders")):
+        done = playpath_command("population", "infer", other, "--sender", sender, "--out", out)
+        done.assert_refused(f"--out {out}: holds results of another question (differs in: {differs})")
+    assert {file.name: file.read_bytes() for file in out.glob("*.csv")} == before
+    infer(log, "--sender", "cubic", "--out", out, "--draws", 20)  # the same one
+
+
 @pytest.mark.parametrize("packs", [gzip, bz2, lzma])
 def test_a_packed_log_is_read_whatever_it_is_called_and_a_damaged_one_is_one_line(
     tmp_path: Path, packs: ModuleType
@@ -581,6 +594,16 @@ def test_an_inference_that_is_ended_leaves_its_answers_and_no_half_tables(
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["answers.part"]
 
 
+def test_half_tables_of_a_killed_inference_go_with_the_next_one(tmp_path: Path) -> None:
+    write_log(tmp_path / "viewer.csv", 6.0, chunks=8)
+    (tmp_path / "out").mkdir()
+    half, other = ".capacity.csv.a1b2c3_d.part", ".mine.csv.a1b2c3_d.part"
+    for name in (half, other):
+        (tmp_path / "out" / name).write_text("session")
+    infer(tmp_path / "viewer.csv", "--sender", "cubic", "--out", tmp_path / "out")
+    assert [file.name for file in (tmp_path / "out").glob(".*")] == [other]
+
+
 def write_sessions(
     folder: Path, *shown: Mapping[str, float | str], rivals: Sequence[Mapping[str, float | str]] = ()
 ) -> None:
@@ -669,6 +692,21 @@ def test_beside_a_neighbour_the_time_of_the_replay_says_nothing(
     late = {"replay_time_ratio_p05": 1.2, "neighbour_probability": neighbour}
     write_sessions(tmp_path, *[late] * 2, *[{}] * 6)
     assert judge(tmp_path).is_reproduced is is_reproduced
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--step", "10 B", '--step "10 B": give a time from 0.1 s to an hour, for example "5 s"'),
+        ("--step", "0.05 s", '--step "0.05 s": give a time from 0.1 s to an hour'),
+        ("--fields", "bytes=byte", '--fields: unknown column "byte"; did you mean "bytes"? allowed: bytes, cwnd, '),
+    ],
+)
+def test_a_wrong_option_is_named(tmp_path: Path, option: str, value: str, said: str) -> None:
+    write_log(tmp_path / "viewer.csv", 6.0)
+    arguments = ["--out", tmp_path / "o", option, value]
+    playpath_command("population", "infer", tmp_path / "viewer.csv", *arguments).assert_refused(said)
+    assert not (tmp_path / "o").exists()
 
 
 def test_a_wrong_sender_is_a_clear_line(tmp_path: Path) -> None:

@@ -10,9 +10,13 @@ import threading
 import time
 
 import pytest
+from conftest import SMALL
 
+from playpath import compare
+from playpath.base.errors import Interrupted
 from playpath.base.parallel import run_all
 from playpath.results.comparison import Comparison
+from playpath.run.worlds import SimWorld
 
 LONG = """
 name = "long"
@@ -86,6 +90,36 @@ def test_interrupt_finishes_what_is_under_way_and_takes_no_more():
     finished = [r for r in outcome.results if r is not None]
     assert finished == sorted(started)
     assert len(finished) <= 3
+
+
+def test_a_ctrl_c_during_the_last_task_is_heard_though_all_are_done():
+    outcome = run_all(lambda task: task, range(1), 1, on_done=lambda _: os.kill(os.getpid(), signal.SIGINT))
+    assert (outcome.heard, outcome.interrupted, outcome.results) == (True, False, [0])
+
+
+def test_a_ctrl_c_during_the_last_session_of_a_look_ends_the_race():
+    is_first = iter([True])
+
+    def press(done, total):
+        if done == total and next(is_first, False):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    found = compare(SMALL, cc=["cubic"], vary={"player.buffer": ["1 s", "1001 ms"]}, until_decided=64, progress=press)
+    assert (found.seeds, found.planned, found.interrupted) == ([1, 2, 3], 7, True)
+
+
+def test_a_ctrl_c_while_the_cost_of_a_race_is_measured_ends_it(monkeypatch):
+    session = SimWorld.session
+
+    def press(world, scenario, sender, *arguments, **options):
+        if sender == "bbr":  # the last one
+            time.sleep(0.3)  # until the threads run, and the caller waits for them
+            os.kill(os.getpid(), signal.SIGINT)
+        return session(world, scenario, sender, *arguments, **options)
+
+    monkeypatch.setattr(SimWorld, "session", press)
+    with pytest.raises(Interrupted, match="nothing to show"):
+        compare(SMALL.replace("[run]\nseeds = 3\n", ""), cc=["cubic", "bbr"], jobs=1)
 
 
 CTRL_C_AT = """

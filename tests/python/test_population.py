@@ -21,6 +21,8 @@ from playpath.population.answer import PopulationResult
 from playpath.population.distributions import read
 from playpath.population.groups import group_labels
 from playpath.population.judging import judge
+from playpath.population.paths import path_table
+from playpath.run.sanity import doubts_of_population
 from playpath.show.report.population_page import population_page
 
 SCENARIO = """
@@ -473,6 +475,72 @@ def test_one_user_alone_has_an_answer_and_a_page(tmp_path):
     found = population(file, store=tmp_path / "store", jobs=1)
     assert "± ∞" in population_page(found)
     assert "only 1 link or user:" in found.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ("name;rate_mbps", "line 1: ';' in the names of columns; a comma goes between two columns"),
+        ("name\trate_mbps", "line 1: '\\t' in the names of columns; a comma goes between two columns"),
+        (
+            "rate_mbps,path.0.rate",
+            "line 1: `rate_mbps` and `path.0.rate` are one setting, path.rate; leave one of them out",
+        ),
+        (
+            "rate_mbps,rate_kbps",
+            "line 1: `rate_mbps` and `rate_kbps` are one setting, path.rate; leave one of them out",
+        ),
+        ("rate_mbs,city", 'line 1: unknown column "rate_mbs"; did you mean "rate_mbps"? allowed: '),
+        ("rate_mbps,wieght", "; to group by it, name it in `group`"),
+    ],
+)
+def test_a_table_of_users_that_is_not_understood_is_refused(head, said, tmp_path):
+    (tmp_path / "users.csv").write_text(f"{head}\n5{',6' * head.count(',')}\n")
+    file = tmp_path / "users.toml"
+    file.write_text(scenario(rate='rate = "5 Mbit/s"', own='users = "users.csv"'))
+    with pytest.raises(InputError) as error:
+        load_population(file)
+    assert str(error.value).startswith(f"{tmp_path / 'users.csv'}: ")
+    assert said in str(error.value)
+
+
+def test_a_column_to_group_by_may_be_spelled_like_another(tmp_path):
+    (tmp_path / "users.csv").write_text("rtt_ms,rtt_mss\n20,short\n")
+    file = tmp_path / "users.toml"
+    file.write_text(scenario(rate='rate = "5 Mbit/s"', own='users = "users.csv"\ngroup = ["rtt_mss"]'))
+    assert load_population(file).units[0].groups == {"rtt_mss": "short"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("loss_percent\n101\n1\n", 'users.csv: line 2: `loss_percent`: "101 %" is outside 0 % to 100 %'),
+        ("loss_percent\n1\n101\n", 'users.csv: line 3: `loss_percent`: "101 %" is outside 0 % to 100 %'),
+        ("path.loss\n1 %\nwet\n", 'users.csv: line 3: `path.loss`: "wet" '),
+        ("path.los\n1 %\n", "users.csv: line 2: `path.los`: "),
+    ],
+)
+def test_what_is_wrong_in_a_cell_is_told_of_the_cell(rows, said, tmp_path):
+    (tmp_path / "users.csv").write_text(rows)
+    file = tmp_path / "users.toml"
+    file.write_text(scenario(rate='rate = "5 Mbit/s"', own='users = "users.csv"'))
+    with pytest.raises(InputError) as error:
+        path_table(found := load_population(file), range(found.paths))
+    assert said in str(error.value)
+
+
+def test_what_is_wrong_in_the_first_draw_is_no_fault_of_an_option(tmp_path):
+    file = tmp_path / "users.toml"
+    file.write_text(scenario(loss='{ choice = ["wet"] }'))
+    with pytest.raises(InputError, match=r"^path 1: path.0.loss: "):
+        load_population(file)
+
+
+def test_a_table_that_gives_no_user_a_path_is_doubted(tmp_path):
+    (tmp_path / "users.csv").write_text("name,city\nann,Ghent\n")
+    file = tmp_path / "users.toml"
+    file.write_text(scenario(rate='rate = "5 Mbit/s"', own='users = "users.csv"'))
+    assert [text for text in doubts_of_population(load_population(file)) if "no column is a setting" in text]
 
 
 def test_a_figure_without_its_unit_is_no_group(tmp_path):

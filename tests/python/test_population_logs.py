@@ -229,6 +229,33 @@ def test_a_log_without_times_is_told_what_it_lacks(tmp_path, text, shown):
         read_logs([log(tmp_path, text)])
 
 
+def test_a_log_that_is_named_twice_is_refused(tmp_path):
+    file = log(tmp_path, "session,throughput_kbps\nx,3000\n")
+    with pytest.raises(InputError, match=r"log: is named twice; name each log once"):
+        read_logs([file, tmp_path / "." / file.name])
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("session,bytes,duration_ms\nx,1000000,1000\n", "duration_ms"),
+        ('{"bytes": 1000000, "duration_ms": 1000}\n{"duration_ms": 1, "size_b": 2}\n', "size_b"),
+        ("#Fields: c-ip sc-bytes time-taken\n192.0.2.1 1000000 1\n", "time_taken"),
+    ],
+)
+def test_a_field_of_a_column_that_is_not_there_is_refused(text, column, tmp_path):
+    misspelled = column.replace("_", "", 1)
+    expected = rf'log: --fields: unknown column "{misspelled}"; did you mean "{column}"\?'
+    with pytest.raises(InputError, match=expected):
+        read_logs([log(tmp_path, text)], fields=f"session={misspelled}")
+    with pytest.raises(InputError, match='"nosuch"; allowed: '):
+        read_logs(
+            [log(tmp_path, "$remote_addr $bytes_sent $request_time")],
+            log_format="$remote_addr $took",
+            fields="bytes=nosuch",
+        )
+
+
 def test_columns_to_group_by_are_kept_by_session(tmp_path):
     text = (
         "session,throughput_kbps,Country,Device Type,timestamp\n"

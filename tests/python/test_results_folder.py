@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import playpath
 from playpath.base.errors import InputError
-from playpath.cli.commands.results import results_folder
+from playpath.base.files import RESULTS
+from playpath.cli.commands.results import _PARTS, results_folder
 from playpath.results.comparison import Comparison
 from playpath.results.record import file_names, slug
 
@@ -36,6 +37,36 @@ def test_results_of_another_question_are_kept(cli, small, tmp_path):
     assert_refused(cli("compare", small, "--set", "path.loss=2 %", "--out", "o"), "differs in: path")
     assert_refused(cli("run", small, "--sender", "cubic", "--trace", "o"), "found: comparison.json", "--trace")
     assert contents(tmp_path / "o") == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "population import log.csv --out log.csv",
+        "run small.toml --sender cubic --pcap small.toml",
+        "run small.toml --sender cubic --p1203 small.toml",
+        "compare small.toml --latex small.toml",
+        "compare small.toml --latex o/comparison.json",
+        "compare small.toml --out new --latex new/sessions.parquet",
+        "report o --out o/comparison.json",
+        "convert trace.csv --out trace.csv",
+        "convert trace.csv --out link.csv",
+    ],
+)
+def test_a_file_that_is_read_or_holds_results_is_not_written_over(words, cli, small, tmp_path):
+    (tmp_path / "log.csv").write_text("session,throughput_kbps\nx,3000\n")
+    (tmp_path / "trace.csv").write_text("seconds,Mbit/s\n0,8\n1,4\n")
+    (tmp_path / "link.csv").symlink_to("trace.csv")
+    (tmp_path / "o").mkdir()
+    (tmp_path / "o/comparison.json").write_text("{}")
+    before = contents(tmp_path)
+    *_, option, target = words.split()
+    cli(*words.split()).assert_refused(f"{option} {target}: is ", "kept; give another file")
+    assert contents(tmp_path) == before
+
+
+def test_every_result_has_a_name_that_no_other_output_takes():
+    assert set(_PARTS) == RESULTS
 
 
 def test_the_same_question_again_replaces_its_answer(cli, small, tmp_path):

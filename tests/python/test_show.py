@@ -78,6 +78,12 @@ def test_settings_are_shown_as_given(cli):
     assert 'did you mean "buffer"' in wrong.err
 
 
+def test_a_table_is_set_where_the_file_has_a_word(cli):
+    done = cli("show", "wireless", "--set", "path.queue.limit=30 packets", "--json")
+    assert done.status == 0, done.err
+    assert [block for block in done.json["blocks"] if "30 packets" in str(block["given"])]
+
+
 def test_defaults_of_all_senders_stand_once():
     found = page()
     assert found["every sender"].defaults["sack"] == "true"

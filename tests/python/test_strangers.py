@@ -36,7 +36,12 @@ cc = "newreno"
 seeds = 2
 """
 TALKS = """
+import atexit, os, sys
 print("imported")
+print("past the guard", file=sys.__stdout__)
+os.write(1, b"by number")
+os.system("echo another process")
+atexit.register(print, "at the end")
 class Mine:
     def __init__(self):
         print("made")
@@ -58,7 +63,8 @@ def test_what_a_plug_in_prints_is_no_part_of_the_answer(tmp_path, command):
     done = playpath_command(command, *arguments[command], "--json", cwd=tmp_path)
     assert done.status == 0, done.err
     assert isinstance(json.loads(done.out), dict)
-    assert "made" in done.err, "it is not lost"
+    for words in ("made", "past the guard", "by number", "another process", "at the end"):
+        assert words in done.err, "it is not lost"
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,7 @@ WRONG_DESIGNS = [
     ({"axis": [{"key": "path.rtt", "from": "0 ms", "to": "1 ms", "scale": "log"}]}, "above zero"),
     ({"axis": [{"key": "path.rt", "values": ["1 ms"]}]}, "rtt"),
     ({"axis": [{"keys": ["a", "b"], "values": [[1]]}]}, "1 values for 2 keys"),
+    ({"axis": [{"key": "path.loss", "values": ["1 %", "2 %", "1 %"]}]}, 'axis 1: "1 %" stands twice in its values'),
     ({"axis": [{"key": "path.rtt", "values": ["-1 ms"]}]}, "^axis path.rtt: "),
     ({"seeds": 0}, "from 1 to"),
     ({"seeds": 2_000_000}, "^`seeds`: 2000000 is out of range"),

@@ -6,7 +6,7 @@
 //! becomes the run's error. Between calls nothing changes, so a window never grows within a round.
 //! Tested by `tests/python/test_controller.py`.
 
-use crate::prototype::{FirstError, Prototype, Source};
+use crate::prototype::{FirstError, Prototype, Source, check_keys};
 use playpath_cc::{Ack, CongestionControl, CongestionEvent, Rto, Undo, View, WindowChange};
 use playpath_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
@@ -80,6 +80,7 @@ impl Answer {
     fn read(answer: &Bound<'_, PyAny>) -> PyResult<Answer> {
         let (cwnd, pacing) = match answer.cast::<PyDict>() {
             Ok(dict) => {
+                check_keys("on_report", dict, &["cwnd", "pacing_mbps"])?;
                 let cwnd = dict.get_item("cwnd")?;
                 let cwnd = cwnd.ok_or_else(|| PyValueError::new_err("on_report: the answer has no `cwnd`"))?;
                 let pacing = dict.get_item("pacing_mbps")?.filter(|value| !value.is_none());

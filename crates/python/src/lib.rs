@@ -170,7 +170,8 @@ fn capture(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, path: P
         playpath_sim::capture(&scenario, sender, seed, &mut |progress| watcher.look(progress))
     });
     let packets = finished(played, &error)?;
-    py.detach(|| pcap::write(&path, &packets)).map_err(PyOSError::new_err)
+    let written = py.detach(|| pcap::write(&path, &packets));
+    written.map_err(|error| PyOSError::new_err(format!("cannot write the capture: {error}")))
 }
 
 /// Plays a session and writes a qlog of each QUIC connection, as its server sees it, into a folder.

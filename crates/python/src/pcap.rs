@@ -6,16 +6,11 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
-/// Writes the packets. The file appears when it is complete.
-pub fn write(path: &Path, packets: &[CapturedPacket]) -> Result<(), String> {
-    let partial = path.with_extension("partial");
-    let write = || -> io::Result<()> {
-        let mut capture = PcapNg::new(BufWriter::new(File::create(&partial)?), &["server"])?;
-        for packet in packets {
-            capture.write(0, packet.at.as_nanos(), &packet.headers, packet.ip_bytes)?;
-        }
-        capture.finish()?;
-        std::fs::rename(&partial, path)
-    };
-    write().map_err(|error| format!("cannot write {}: {error}", path.display()))
+/// Writes the packets; the caller gives the file its name when it is complete.
+pub fn write(path: &Path, packets: &[CapturedPacket]) -> io::Result<()> {
+    let mut capture = PcapNg::new(BufWriter::new(File::create(path)?), &["server"])?;
+    for packet in packets {
+        capture.write(0, packet.at.as_nanos(), &packet.headers, packet.ip_bytes)?;
+    }
+    capture.finish()
 }

@@ -1,7 +1,8 @@
 //! A Python object in place of a component of the engine. Its first error becomes the run's error, after which it is not called again.
 
+use playpath_units::names::unknown;
 use pyo3::create_exception;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex};
@@ -20,6 +21,14 @@ pub struct Source {
     pub reference: String,
     /// Called without arguments for each object.
     pub factory: Py<PyAny>,
+}
+
+/// Refuses an answer with keys that nobody reads: a misspelled one would count as left out.
+pub fn check_keys(method: &str, answer: &Bound<'_, PyDict>, known: &[&str]) -> PyResult<()> {
+    match answer.keys().iter().map(|key| key.to_string()).find(|key| !known.contains(&key.as_str())) {
+        Some(key) => Err(PyValueError::new_err(format!("{method}: {}", unknown("key", &key, known.iter().copied())))),
+        None => Ok(()),
+    }
 }
 
 /// One object, made by calling a factory without arguments.

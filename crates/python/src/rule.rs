@@ -5,7 +5,7 @@
 //! becomes the run's error.
 //! Tested by `tests/python/test_abr_rule.py`.
 
-use crate::prototype::{FirstError, Prototype, Source};
+use crate::prototype::{FirstError, Prototype, Source, check_keys};
 use playpath_units::Duration;
 use playpath_video::abr::{Abr, Choice, Context, Decision, Download, PlayState};
 use pyo3::exceptions::PyValueError;
@@ -80,6 +80,7 @@ fn download_dict<'py>(py: Python<'py>, download: &Download) -> PyResult<Bound<'p
 
 fn decision(answer: &Bound<'_, PyAny>, context: &Context) -> PyResult<Decision> {
     let Ok(dict) = answer.cast::<PyDict>() else { return fetch(answer, context) };
+    check_keys("choose", dict, &["representation", "wait_s", "estimate_mbps"])?;
     let decision = match (dict.get_item("representation")?, dict.get_item("wait_s")?) {
         (Some(representation), None) => fetch(&representation, context)?,
         (None, Some(wait)) => wait_for(&wait, context)?,

@@ -53,9 +53,14 @@ impl Document {
             let inner = if key == at { String::new() } else { format!("`{at}`: ") };
             return ScenarioError::new(format!("{option}: {inner}{message}"));
         }
-        ScenarioError::new(match self.lines.get(at).or_else(|| self.lines.get(table)) {
-            Some(line) => format!("line {line}: `{at}`: {message}"),
-            None => format!("`{at}`: {message}"),
+        let line = self.lines.get(at);
+        // A table that is not in the text is there for what an option has put into it.
+        let made = |key: &str| key.strip_prefix(at).is_some_and(|rest| rest.starts_with('.'));
+        let option = self.options.iter().find(|(key, _)| line.is_none() && made(key));
+        ScenarioError::new(match (option, line.or_else(|| self.lines.get(table))) {
+            (Some((_, option)), _) => format!("{option}: `{at}`: {message}"),
+            (None, Some(line)) => format!("line {line}: `{at}`: {message}"),
+            (None, None) => format!("`{at}`: {message}"),
         })
     }
 }

@@ -494,11 +494,22 @@ fn read_senders(root: &Table, run: &RunSpec, overrides: &Value) -> Result<Vec<Se
     let mut taken = BTreeSet::new();
     for (i, sender) in senders.iter().enumerate() {
         if !taken.insert(&sender.name) {
+            for option in ["cc", "scheduler", "abr"] {
+                if let Some(name) = repeated(&overrides[option]) {
+                    return Err(ScenarioError(format!("--{option}: {name} stands twice")));
+                }
+            }
             let message = format!("two senders are called \"{}\"; give them a `name` each", sender.name);
             return Err(root.error(&format!("sender[{i}]"), message));
         }
     }
     Ok(senders)
+}
+
+/// What stands twice in a list of names.
+fn repeated(names: &Value) -> Option<&Value> {
+    let names = names.as_array()?;
+    names.iter().enumerate().find_map(|(i, name)| names[..i].contains(name).then_some(name))
 }
 
 /// `{"name": "mine", "cc": "module:Mine"}`: a sender that plays beside the others, with the transport of the first.
@@ -589,12 +600,11 @@ fn apply_overrides(document: &mut Document, overrides: &Value) -> Result<(), Sce
 fn set(root: &mut Map<String, Value>, path: &str, value: &Value) -> Result<Vec<String>, ScenarioError> {
     let parts: Vec<&str> = path.split('.').collect();
     let mut places = Vec::new();
-    put(root, &parts, value, "", &mut places)
-        .map_err(|missing| ScenarioError(format!("--set {path}: there is no `{missing}` in the scenario")))?;
+    put(root, &parts, value, "", &mut places).map_err(|problem| ScenarioError(format!("--set {path}: {problem}")))?;
     Ok(places)
 }
 
-/// Writes `value` below `at`. Errors: the part that is not there.
+/// Writes `value` below `at`. Errors: the part that is not there, or has no parts itself.
 fn put(
     table: &mut Map<String, Value>,
     parts: &[&str],
@@ -618,19 +628,22 @@ fn put(
         *entry = json!({ key: entry.take() });
     }
     let Value::Array(items) = entry else {
-        let inner = entry.as_object_mut().ok_or(part)?;
-        return put(inner, rest, value, &format!("{at}."), places);
+        return match entry {
+            Value::Object(inner) => put(inner, rest, value, &format!("{at}."), places),
+            plain => Err(format!("`{part}` is {plain}, a value without keys")),
+        };
     };
+    let missing = |part: &str| format!("there is no `{part}` in the scenario");
     if items.is_empty() {
-        return Err(part.to_string());
+        return Err(missing(part));
     }
     let mut chosen = 0..items.len();
     if rest.len() > 1 && is_choice(items, rest[0]) {
-        let number = choose(items, rest[0]).ok_or_else(|| format!("{part}.{}", rest[0]))?;
+        let number = choose(items, rest[0]).ok_or_else(|| missing(&format!("{part}.{}", rest[0])))?;
         (chosen, rest) = (number..number + 1, &rest[1..]);
     }
     for number in chosen {
-        let inner = items[number].as_object_mut().ok_or(part)?;
+        let inner = items[number].as_object_mut().ok_or_else(|| missing(part))?;
         put(inner, rest, value, &format!("{at}[{number}]."), places)?;
     }
     Ok(())

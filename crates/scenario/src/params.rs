@@ -6,6 +6,7 @@ use crate::{ReadFile, ScenarioError};
 use playpath_link::registry::Entry;
 use playpath_units::{Kind, ParamSpec, ParamValue, Params, Variant};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// What there is of queues or loss models, for a declaration.
 pub fn link_variants<T>(entries: &'static [Entry<T>]) -> Vec<Variant> {
@@ -87,8 +88,12 @@ pub fn split(text: &str) -> (&str, &str) {
 
 /// Sets "kp=2.5,mode=paper".
 pub fn set_pairs(pairs: &str, params: &mut Params) -> Result<(), String> {
+    let mut given = BTreeSet::new();
     for pair in pairs.split(',').filter(|p| !p.is_empty()) {
         let (key, text) = pair.split_once('=').ok_or_else(|| format!("\"{pair}\": write parameter=value"))?;
+        if !given.insert(key.trim()) {
+            return Err(format!("\"{}\" is given twice", key.trim()));
+        }
         params.set_text(key.trim(), text.trim())?;
     }
     Ok(())

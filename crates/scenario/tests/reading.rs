@@ -547,6 +547,19 @@ fn what_the_command_line_sets_is_checked_like_the_file() {
         set("path.2.loss", json!("1 %")).unwrap_err(),
         "--set path.2.loss: there is no `path.2` in the scenario"
     );
+    assert_eq!(
+        set("path.rate.x", json!("2 s")).unwrap_err(),
+        "--set path.rate.x: `rate` is \"20 Mbit/s\", a value without keys"
+    );
+    let nowhere = set("path.nosuch.rate", json!(5)).unwrap_err();
+    assert!(nowhere.starts_with("--set path.nosuch.rate: `path[0].nosuch`: unknown key \"nosuch\""), "{nowhere}");
+    for (option, names, twice) in [
+        ("cc", ["cubic", "cubic"], "--cc: \"cubic\" stands twice"),
+        ("cc", ["cubic:beta=0.5,beta=0.6", "bbr"], "--cc: \"beta\" is given twice"),
+    ] {
+        let message = Scenario::parse(GOOD, &json!({ option: names }), &no_files).err().expect("twice").to_string();
+        assert_eq!(message, twice);
+    }
     let cc = json!({ "cc": ["reno", "cubik"] });
     let message = Scenario::parse(GOOD, &cc, &no_files).err().expect("unknown").to_string();
     assert!(message.starts_with("--cc:") && message.contains("did you mean \"cubic\"?"), "{message}");

@@ -147,3 +147,12 @@ fn a_connection_takes_one_round_trip() {
     let after = connected.at.as_secs_f64();
     assert!((0.1..0.101).contains(&after), "{after}");
 }
+
+/// A viewer may leave before the server has heard of the connection: half of a round trip of 100 ms.
+#[test]
+fn a_viewer_leaves_before_the_server_has_received_anything() {
+    let text = "[video]\nrate = \"2 Mbit/s\"\nduration = \"4 s\"\n[viewer]\nleaves_after = \"20 ms\"\n\
+                [[path]]\nrate = \"1 Gbit/s\"\nrtt = \"100 ms\"\n[[sender]]\ncc = \"cubic\"\ntransport = \"quic\"";
+    let record = play(text, "cubic/quic", 1, Tracing::Off);
+    assert!(!record.events.iter().any(|event| matches!(event.kind, EventKind::Connected { .. })));
+}

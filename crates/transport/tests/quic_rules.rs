@@ -226,6 +226,17 @@ fn close() {
     assert!(pair.client.is_closed() && pair.server.is_closed());
 }
 
+/// RFC 9000 §10.2.1: a server that closes before anything came knows nobody whom it could tell; the first datagram is answered.
+#[test]
+fn close_before_anything_came() {
+    let [client, mut server] = ends(|_| {});
+    server.close(Time::ZERO, 77);
+    assert!(server.poll_transmit(Time::ZERO).is_none());
+    let mut pair = Pair::new(client, server, [Wire::new(None, 50), Wire::new(None, 50)], |_, _, _| true);
+    pair.run_until(Time::from_millis(60));
+    assert_eq!(pair.counts, [1, 1]);
+}
+
 /// RFC 9000 §9.3, §9.4: another port of the same host is a NAT's doing: the address is validated, window and RTT stay. Another host:
 /// they start anew.
 #[test]

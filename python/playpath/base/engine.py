@@ -10,9 +10,11 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from playpath.base.errors import InputError, RunError, in_python
+from playpath.base.files import replaced
 from playpath.base.printing import own_code_runs
 from playpath.base.tabular import Json
 from playpath.results.measured import Measurements
@@ -127,22 +129,13 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedD
             _call(_engine.resolve, text, base_dir, json.dumps(overrides, default=_plain))
         )
     except InputError as error:
-        raise InputError(in_python(_of_setting(str(error), overrides.get("set", {})))) from None
+        raise InputError(in_python(str(error))) from None
     return resolved
 
 
 def _plain(value: Any) -> Any:
     """Encode a value that JSON does not know: a NumPy number as Python's own, anything else as text."""
     return value.item() if hasattr(value, "item") else str(value)
-
-
-def _of_setting(message: str, settings: Iterable[str]) -> str:
-    """Name the setting in the error: the engine notices an unknown table only when it reads the whole document."""
-    for key in settings:
-        unknown = f"`{key.partition('.')[0]}`: unknown key"
-        if message.startswith(unknown):
-            return f"--set {key}: {message.partition(': ')[2]}"
-    return message
 
 
 def number(text: str) -> float:
@@ -272,8 +265,8 @@ def kernel_control(cc: str | Mapping[str, Any], validation: str) -> KernelContro
 
 def capture(resolved_json: str, sender: str, seed: int, path: str) -> None:
     """One session's packets at the server, written to a pcapng file."""
-    with _own_code(sender, seed):
-        _call(_engine.capture, resolved_json, sender, seed, path)
+    with replaced(Path(path)) as temporary, _own_code(sender, seed):
+        _call(_engine.capture, resolved_json, sender, seed, str(temporary))
 
 
 def qlogs(resolved_json: str, sender: str, seed: int, folder: str) -> None:

@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,11 @@ if TYPE_CHECKING:  # importing it takes 0.1 s, and `--version` does not need it
     import polars as pl
 
 _MOST_BYTES = 200_000_000
-"""Limit for a file that is read as a whole."""
+"""Of a file that is read as a whole."""
+RESULTS = frozenset(
+    f"{kind}.json" for kind in ["comparison", "record", "sweep", "population", "tune", "twin", "claims", "question"]
+)
+"""The files by which stored results are found again; beside them stand their tables, `*.parquet`."""
 
 
 def check_writable(folder: Path, option: str = "--out") -> None:
@@ -39,13 +43,19 @@ def check_writable(folder: Path, option: str = "--out") -> None:
         raise InputError(f"{option} {folder}: cannot write in {parent} ({reason}); give another folder") from None
 
 
-def check_file(path: Path, option: str) -> None:
-    """Make sure that the file `path`, given by `option`, can be written; its folder need not exist yet."""
+def check_file(path: Path, option: str, inputs: Iterable[Path] = ()) -> None:
+    """Make sure that the file `path`, given by `option`, can be written, in a folder that may yet have to be made, and takes the place of
+    no stored result and of none of `inputs`, which the command reads.
+    """
     _check_name(path, option)
     if path.is_dir():
         raise InputError(f"{option} {path}: is a folder; give a file")
     if _is_special(path):
         raise InputError(f"{option} {path}: is a device, a pipe or a socket; give a file")
+    if path.name in RESULTS or path.suffix == ".parquet":
+        raise InputError(f"{option} {path}: is a name of stored results, which are kept; give another file")
+    if path.exists() and any(os.path.exists(read) and path.samefile(read) for read in inputs):
+        raise InputError(f"{option} {path}: is what the command reads, and is kept; give another file")
     check_writable(path.parent, option)
 
 

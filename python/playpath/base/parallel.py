@@ -30,6 +30,8 @@ class Outcome(Generic[Result]):
     """In the order of the tasks."""
     interrupted: bool
     """Ctrl-C came before all were done."""
+    heard: bool
+    """Ctrl-C came, if only while the last ones were finished: what would follow must not begin."""
 
 
 def default_jobs() -> int:
@@ -98,7 +100,7 @@ def run_all(
     if pool.error is not None:
         raise pool.error
     unfinished = any(not done for done in pool.finished)
-    return Outcome(list(pool.results), interrupted and unfinished)
+    return Outcome(list(pool.results), interrupted and unfinished, interrupted)
 
 
 def import_ahead(*modules: str) -> None:

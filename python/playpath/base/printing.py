@@ -1,5 +1,6 @@
 """On the command line, output of the user's own code goes to stderr: stdout is for the answer, which may be JSON."""
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -7,6 +8,8 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 _thread = threading.local()
+_kept: int | None = None
+"""Standard output as it was, once it is kept for one answer."""
 
 
 @contextmanager
@@ -18,6 +21,24 @@ def own_code_runs() -> Iterator[None]:
         yield
     finally:
         _thread.is_inside = before
+
+
+def keep_stdout() -> None:
+    """Keep standard output for `write_answer`: what else writes there, by whatever way (a descriptor, a process), writes to stderr."""
+    global _kept  # noqa: PLW0603 — the process has one
+    if isinstance(sys.stdout, AnswersOnly):  # the command line's own process
+        _kept = os.dup(1)
+        os.dup2(2, 1)
+
+
+def write_answer(text: str) -> None:
+    """Write the one answer to standard output."""
+    if _kept is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    with open(_kept, "w", encoding="utf-8") as stdout:
+        stdout.write(text)
 
 
 class AnswersOnly:

@@ -28,7 +28,7 @@ from playpath.population.log_lines import Reading
 from playpath.population.log_names import Names
 from playpath.population.log_rows import LEAST_BYTES, fields_of
 from playpath.population.sets import VIEWER
-from playpath.population.transfers import Faults, Session, check_kind, sessions
+from playpath.population.transfers import Faults, Session, check_files, check_kind, sessions
 from playpath.show.report.inferred_page import Shown, inferred_page
 
 CAPACITY = ("session", "t_s", "rate_mbps_mean", "rate_mbps_p05", "rate_mbps_p50", "rate_mbps_p95")
@@ -155,6 +155,7 @@ def infer(
 ) -> Inferred:
     """Infer the paths behind some logs and write them into a folder."""
     check_kind(kind)
+    check_files(files)
     check_writable(folder)
     how = Reading(log_format, fields_of(fields), GroupColumns())
     faults = Faults()
@@ -162,6 +163,9 @@ def infer(
     tally = _Tally()
     done = Inferred(folder)
     answered = Answered(folder / "answers.part")
+    for name, _ in _tables():
+        for half in folder.glob(f".{name}.????????.part"):  # of a run that was killed
+            half.unlink()
     with ExitStack() as stack:
         stack.enter_context(exit_on_signals())
         stack.enter_context(answered)

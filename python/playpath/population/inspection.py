@@ -99,7 +99,9 @@ def write(node: Any, parts: list[str], value: object) -> None:
     elif len(parts) == 1:
         node[parts[0]] = value
     else:
-        write(node.setdefault(parts[0], {}), parts[1:], value)
+        if not isinstance(node.get(parts[0]), dict | list):  # `queue = "1 bdp"` gives way to a table
+            node[parts[0]] = {}
+        write(node[parts[0]], parts[1:], value)
 
 
 def constant(population: Population) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from playpath.base.errors import InputError
 from playpath.base.files import rows_of
 from playpath.population.log_groups import GroupColumns, normal
 from playpath.population.log_names import EVERYONE
-from playpath.population.log_rows import LEAST_BYTES, Fields, Sample, is_telling, sample_of
+from playpath.population.log_rows import LEAST_BYTES, Fields, Sample, check_fields, is_telling, sample_of
 
 NGINX_FORMAT = (
     '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"'
@@ -40,6 +40,8 @@ def nginx(text: str, how: Reading) -> Iterator[Sample | None]:
 def nginx_format(how: Reading) -> re.Pattern[str]:
     """The regular expression for a line."""
     pattern, names = _compile(how.log_format or NGINX_FORMAT)
+    if how.log_format:
+        check_fields(how.fields, names)
     sized = {"body_bytes_sent", "bytes_sent"} & names
     if how.log_format and not how.fields and (not sized or "request_time" not in names):
         raise InputError(
@@ -90,6 +92,7 @@ def w3c(text: str, how: Reading) -> Iterator[Sample | None]:
     for line in text.splitlines():
         if line.startswith("#Fields:"):
             names = line.removeprefix("#Fields:").split()
+            check_fields(how.fields, names)
             if not how.fields and not {"sc-bytes", "time-taken"} <= set(names):
                 raise InputError("the log has no fields sc-bytes and time-taken")
             names = ["time-taken-ms" if is_iis and name == "time-taken" else name for name in names]
@@ -113,6 +116,7 @@ def cmcd(text: str, how: Reading) -> Iterator[Sample | None]:
 def table(text: str, how: Reading) -> Iterator[Sample | None]:
     """A CSV with a header, separated by commas, semicolons or tabs: players' beacons, TCP_INFO samples, access logs from a database."""
     columns, rows = _columns(text)
+    check_fields(how.fields, columns)
     if not is_telling({how.fields.get(name, name) for name in map(normal, columns)}):
         raise InputError(
             "no column for throughput (such as throughput_kbps), nor for size and time (bytes, duration_ms); the columns are "
@@ -124,7 +128,9 @@ def table(text: str, how: Reading) -> Iterator[Sample | None]:
 
 def objects(text: str, how: Reading) -> Iterator[Sample | None]:
     """JSON: an object a line (nginx with escape=json, Fastly, Akamai's DataStream, CMCD 2), or one list of them."""
-    for row in json_rows(text):
+    rows = list(_objects(text))
+    check_fields(how.fields, dict.fromkeys(key for row in rows if row for key in row))
+    for row in rows:
         yield None if row is None else sample_of(row, how.fields, how.keep)
 
 

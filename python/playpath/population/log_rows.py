@@ -141,6 +141,14 @@ def fields_of(text: str) -> dict[str, str]:
     return found
 
 
+def check_fields(fields: Fields, columns: Iterable[str]) -> None:
+    """Refuse what `--fields` says of a column that a log does not have."""
+    there = [normal(name) for name in columns]
+    for theirs in fields:
+        if theirs not in there:
+            raise InputError(f"--fields: {unknown_name('column', theirs, there)}")
+
+
 def is_telling(columns: set[str]) -> bool:
     """Whether columns of these names say a throughput, or sizes and times."""
     return bool(columns & {*RATES, *_DELIVERY}) or bool(columns & {*_SIZES, _SENT} and columns & _DURATIONS.keys())

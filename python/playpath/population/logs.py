@@ -14,7 +14,7 @@ the rows of a users' table. Estimates of a path's capacity have these caveats:
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NotRequired, TypedDict
@@ -28,8 +28,8 @@ from playpath.population.log_doubts import Doubts
 from playpath.population.log_groups import UNKNOWN, GroupColumns, normal, usual
 from playpath.population.log_lines import Reading, cmcd, is_ss, nginx, objects, table, tcp_info, w3c
 from playpath.population.log_names import Names
-from playpath.population.log_rows import LEAST_BYTES, SERVED_NOTE, Sample, fields_of, is_telling
-from playpath.population.transfers import ENDINGS
+from playpath.population.log_rows import LEAST_BYTES, Sample, fields_of, is_telling
+from playpath.population.transfers import ENDINGS, check_files
 
 _PERCENTILE = 0.9
 
@@ -68,7 +68,7 @@ class Import:
 
 
 def read_logs(
-    files: Iterable[Path],
+    files: Sequence[Path],
     kind: str = "auto",
     *,
     log_format: str = "",
@@ -88,6 +88,7 @@ def read_logs(
     """
     if kind != "auto" and kind not in KINDS:
         raise unknown_name("kind of log", kind, ("auto", *KINDS))
+    check_files(files)
     samples: list[Sample] = []
     notes: list[str] = []
     how = Reading(log_format, fields_of(fields), GroupColumns(keep))

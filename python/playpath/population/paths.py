@@ -1,6 +1,5 @@
 """The table of a population's paths, with the values drawn for each."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,7 +9,6 @@ from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.tabular import Row
 from playpath.population.spec import DrawnPath, Population
-from playpath.scenario import Scenario
 from playpath.sweep.design import at_point
 
 _FIGURES = ("rate_mbps", "rtt_ms", "loss_percent")
@@ -20,16 +18,15 @@ def path_table(population: Population, numbers: Iterable[int]) -> pl.DataFrame:
     """A row for each path: `path`, `unit`, `name`, `weight`, columns `group.…`, the figures of the scenario's first path, and the other
     drawn settings.
     """
-    return pl.DataFrame(
-        [_row(population.base, population.path(number)) for number in numbers], infer_schema_length=None
-    )
+    return pl.DataFrame([_row(population, population.path(number)) for number in numbers], infer_schema_length=None)
 
 
-def _row(base: Scenario, path: DrawnPath) -> Row:
+def _row(population: Population, path: DrawnPath) -> Row:
     try:
-        figures: Mapping[str, Any] = engine.path_figures(at_point(base, dict(path.settings)).text)[0]
+        figures: Mapping[str, Any] = engine.path_figures(at_point(population.base, dict(path.settings)).text)[0]
     except InputError as error:
-        raise InputError(f"{path.name}: {re.sub('^axis ', '', str(error))}") from None
+        told = population.told(path.index, str(error))
+        raise InputError(f"{path.name}: {told}" if told == str(error) else told) from None
     plain = {key: value for key, value in path.settings.items() if not isinstance(value, Mapping)}
     others = {key: str(value) for key, value in plain.items() if not key.startswith("path.")}
     return {

@@ -7,7 +7,7 @@ columns are settings of the scenario.
 
 import glob
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from playpath.base.errors import InputError, unknown_name
 from playpath.base.files import read_text, rows_of
 from playpath.population import known_from
-from playpath.scenario import traces
+from playpath.scenario import place, traces
 
 _ENDINGS = (".mahi", ".mahimahi", ".csv", ".json", ".txt", ".down", ".up")
 
@@ -31,7 +31,9 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
 }
 """Columns of a users' table with a unit in their name → (setting, unit). `path.rtt` with a unit in each cell works as well."""
 VIEWER = "viewer"
-"""Column of a users' table: the viewer whose path the row is a draw of."""
+"""Column of a users' table: whose path a row is a draw of."""
+_OWN = (*(name for name in COLUMNS if "_" in name), "weight", VIEWER, known_from.COLUMN)
+"""Columns of which a misspelled one is no column to group by; one by chance like `name` or `trace` may be."""
 WITHOUT_UNIT = ("rate", "rtt", "loss", "jitter", "buffer")
 """Names that are refused as columns to group by: their author means a quantity, which without a unit would have no effect."""
 
@@ -52,7 +54,9 @@ class Unit:
     known_from: str = ""
     """The source of its path (`known_from.py`); empty if not given."""
     viewer: str = ""
-    """The viewer whose path or session it is a draw of: units of one viewer count as one; if empty, it is a viewer of its own."""
+    """Whose path it is a draw of, or whose session: units of one viewer are counted as one; empty: its own."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Dotted setting → file, line and column that say it."""
 
 
 def is_trace_set(value: Any, folder: Path) -> bool:
@@ -126,41 +130,61 @@ def _indexed(file: Path, key: str) -> list[Unit]:
     return _unique(units, file)
 
 
-def users(file: Path, trace_key: str) -> list[Unit]:
+def users(file: Path, trace_key: str, group: Sequence[str] = ()) -> list[Unit]:
     """The users of a table.
 
     Columns: `name`, `weight`, `known_from`, `viewer` (rows of one viewer are draws of a path, and count as one), those of `COLUMNS`, dotted
-    settings (`path.rtt`, `player.buffer`) with a unit in each cell, and any others, by which results can be grouped.
+    settings (`path.rtt`, `player.buffer`) with a unit in each cell, and any others, which results can be grouped by; one that is spelled
+    almost like those with a meaning must be named in `group`.
     """
     units = []
-    for line, row in _rows(file):
+    rows = _rows(file)
+    _check_columns(rows[0][1], group, file)
+    for line, row in rows:
         name = row.pop("name", "") or row.pop("user", "") or f"user {line - 1}"
         weight = _weight(row.pop("weight", "1"), file, line)
         known = row.pop(known_from.COLUMN, "")
         settings: dict[str, object] = {}
+        places: dict[str, str] = {}
         lap_s = math.inf
         for column in list(row):
+            key, unit = COLUMNS.get(column, (column, ""))
             if column == "trace":
                 link = _link(file.parent / row.pop(column), trace_key)
                 settings, lap_s = {**settings, **link.settings}, link.lap_s
             elif column in COLUMNS:
-                key, unit = COLUMNS[column]
                 settings[key] = f"{_number(row.pop(column), column, file, line):g} {unit}"
             elif "." in column:
                 settings[column] = row.pop(column)
-            elif column.lower() in WITHOUT_UNIT:
-                named = " or ".join(name for name in COLUMNS if name.startswith(f"{column.lower()}_"))
-                raise InputError(
-                    f"{file}: line 1: `{column}`: a column of quantities needs its unit in its name: {named}"
-                )
-        units.append(Unit(name, weight, settings, row, lap_s, known, row.get(VIEWER, "")))
+            places[key] = f"{file}: line {line}: `{column}`"
+        units.append(Unit(name, weight, settings, row, lap_s, known, row.get(VIEWER, ""), places))
     return _unique(units, file)
+
+
+def _check_columns(head: Iterable[str], group: Sequence[str], file: Path) -> None:
+    """Refuse two columns for one setting, and one that is taken for a group though another was meant."""
+    known: dict[str, str] = {}
+    for column in head:
+        key = place(COLUMNS[column][0] if column in COLUMNS else column)
+        if key in known:
+            raise InputError(
+                f"{file}: line 1: `{known[key]}` and `{column}` are one setting, {key}; leave one of them out"
+            )
+        known[key] = column
+        if column.lower() in WITHOUT_UNIT:
+            named = " or ".join(name for name in COLUMNS if name.startswith(f"{column.lower()}_"))
+            raise InputError(f"{file}: line 1: `{column}`: a column of figures has its unit in its name: {named}")
+        error = unknown_name("column", column, _OWN)
+        if column not in (*_OWN, *group) and "." not in column and "did you mean" in str(error):
+            raise InputError(f"{file}: line 1: {error}; to group by it, name it in `group`")
 
 
 def _rows(file: Path) -> list[tuple[int, dict[str, str]]]:
     text = read_text(file, where="`users`: ")
     reader = rows_of(text, str(file))
     head = [cell.strip() for cell in next(reader, (1, []))[1]]
+    if mark := next((mark for mark in ";\t" if mark in ",".join(head)), ""):
+        raise InputError(f"{file}: line 1: {mark!r} in the names of columns; a comma goes between two columns")
     if len(head) < 1 or not all(head) or len(set(head)) < len(head):
         raise InputError(f"{file}: line 1: the first line must name the columns, each once")
     rows = []

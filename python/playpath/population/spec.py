@@ -29,7 +29,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -123,6 +123,17 @@ class Population:
         copies = (self.paths - index % len(self.units) - 1) // len(self.units) + 1
         drawn = {**settings, **unit.settings}
         return DrawnPath(index, self.viewers[number], unit.name, unit.weight / copies, drawn, unit.groups)
+
+    def told(self, index: int, message: str, changed: Container[str] = ()) -> str:
+        """What is wrong with a setting of the path of that number, told of where it is written, not of an option or an axis; other
+        messages, and those of settings that were `changed`, as they are.
+        """
+        path = self.path(index)
+        found = re.match(r'(?:set\["|axis )([^"\s]+?)(?:"\])?: ', message)
+        if found is None or found[1] not in path.settings or found[1] in changed:
+            return message
+        places = self.units[self._order[index % len(self.units)]].places if self.units else {}
+        return f"{places.get(found[1], f'{path.name}: {found[1]}')}: {message[found.end() :]}"
 
     def seeds(self, index: int) -> range:
         """The seeds of a path's sessions; no two paths share a seed, so that their randomness is independent."""
@@ -219,7 +230,10 @@ def load_population(
             "`population.complete`: paths drawn from distributions have no end; it is for populations of traces or `users`"
         )
     first = {**{key: d.at(0.5) for key, d in draws.items()}, **chosen.path(0).settings, **changes}
-    base = _base(source, raw, folder, first, senders)
+    try:
+        base = _base(source, raw, folder, first, senders)
+    except InputError as error:
+        raise InputError(chosen.told(0, str(error), changes)) from None
     if not base.senders:
         raise InputError(f"scenario '{chosen.name}': no [[sender]] to compare; add one or give `cc`")
     wanted = own.get("baseline") or base.senders[0]
@@ -254,7 +268,7 @@ def _drawn(raw: Mapping[str, Any], own: Mapping[str, Any], folder: Path) -> tupl
             raise InputError(
                 "[population]: has both `users` and a set of traces; put the traces into the table, as a column `trace`"
             )
-        units = sets.users(folder / str(own["users"]), "path.0.trace")
+        units = sets.users(folder / str(own["users"]), "path.0.trace", _names(own.get("group", ())))
     return draws, [_started_anywhere(unit, raw) for unit in units]
 
 

@@ -26,7 +26,7 @@ from playpath.population import log_counters
 from playpath.population.log_groups import moment, normal
 from playpath.population.log_lines import Reading, json_rows, nginx_format, nginx_row
 from playpath.population.log_names import Names
-from playpath.population.log_rows import SERVED_NOTE, is_below_zero, named_row, number
+from playpath.population.log_rows import check_fields, is_below_zero, named_row, number
 
 _PACKED: Mapping[bytes, Callable[..., IO[Any]]] = {
     b"\x1f\x8b": gzip.open,
@@ -347,6 +347,7 @@ def _kind(first: str, how: Reading) -> str:
 def _table(head: str, stream: Iterator[str], how: Reading) -> Columns:
     delimiter = max(",;\t", key=head.count)
     names = [normal(cell) for cell in next(csv.reader([head], delimiter=delimiter), [])]
+    check_fields(how.fields, names)
     read = _emulated if set(names) >= EMULATED else lambda columns: _row(columns, how)
     for cells in csv.reader(stream, delimiter=delimiter):
         if cells:
@@ -361,6 +362,7 @@ def _w3c(lines: Iterator[str], how: Reading) -> Columns:
             is_iis |= "Internet Information" in line
             if line.startswith("#Fields:"):
                 names = [normal(name) for name in line.removeprefix("#Fields:").split()]
+                check_fields(how.fields, names)
                 names = ["time_taken_ms" if is_iis and name == "time_taken" else name for name in names]
             continue
         cells = line.rstrip("\n").split("\t") if "\t" in line else line.split()
@@ -437,6 +439,15 @@ def _positive(fields: Iterable[tuple[str, Any, float]]) -> dict[str, float]:
 
 KINDS = ("auto", "nginx", "w3c", "json", "beacons")
 """Kinds of logs that have the size and the duration of each transfer."""
+
+
+def check_files(files: Iterable[Path]) -> None:
+    """Refuse a log that is named twice: its viewers would count twice."""
+    seen = set[Path]()
+    for file in files:
+        if file.resolve() in seen:
+            raise InputError(f"{file}: is named twice; name each log once")
+        seen.add(file.resolve())
 
 
 def check_kind(kind: str) -> None:

@@ -209,7 +209,7 @@ class Comparison(Tabular):
 
     @property
     def planned(self) -> int:
-        """Number of seeds to be played; in a race up to the last look that was started."""
+        """Seeds to be played, in a race up to the last look that was begun, or was due."""
         return self.looks[-1] if self.looks else len(self.scenario.seeds)
 
     @cached_property

@@ -108,7 +108,10 @@ def compare(
         result = played.gather(loaded, place.name, outcome)
         if until_decided:
             result = replace(result, looks=looks[: look + 1], most=looks[-1])
-        if outcome.interrupted or runs == looks[-1] or (until_decided and result.is_settled):
+        is_through = runs == looks[-1] or (until_decided and result.is_settled)
+        if outcome.heard and not (is_through or outcome.interrupted):
+            result = replace(result, interrupted=True, looks=looks[: look + 2])  # before the next look
+        if outcome.heard or is_through:
             break
         played.let_go(result, loaded.seeds[runs - 1])
     if not timelines or (result.interrupted and place.is_parallel):
@@ -132,7 +135,7 @@ def _affordable(scenario: Scenario, place: World, threads: int) -> int | None:
         return sum(link["offered_packets"] for link in session.links)
 
     measured = run_all(packets, scenario.senders, threads)
-    if measured.interrupted:
+    if measured.heard:
         raise Interrupted("stopped before the first seed was finished for every sender; nothing to show")
     most = affordable(sum(found or 0 for found in measured.results))
     return most if most > len(scenario.seeds) else None

@@ -81,11 +81,20 @@ def doubts_of_design(design: Design) -> list[str]:
 
 
 def doubts_of_population(population: Population) -> list[str]:
-    """The warnings for its first path, and for traces so short that most sessions pass from their end to their beginning, a transition
-    that was never measured.
+    """The doubts of its first path, users who do not differ, and traces so short that the join of end and beginning, which nobody
+    measured, is in most sessions.
     """
     found = [f"{text} (at the first path)" for text in doubts(population.base)]
-    return [text for text in (*found, _seam(population)) if text]
+    return [text for text in (*found, _alike(population), _seam(population)) if text]
+
+
+def _alike(population: Population) -> str:
+    from playpath.population.sets import COLUMNS
+
+    table = population.source.get("population", {}).get("users", "")
+    if not table or any(unit.settings for unit in population.units):
+        return ""
+    return f"{table}: no column is a setting of the scenario ({', '.join(COLUMNS)}, or a dotted key): it gives no user a path"
 
 
 def _seam(population: Population) -> str:

@@ -267,9 +267,7 @@ class _Search:
         return score
 
     def _whole(self, scenario: Scenario) -> Comparison:
-        return _whole(
-            compare(scenario, jobs=self._jobs, until_decided=False), f"stopped after {len(self.history)} parameter sets"
-        )
+        return _whole(scenario, self._jobs, f"stopped after {len(self.history)} parameter sets")
 
 
 class _OutOfBudget(Exception):
@@ -303,15 +301,17 @@ def _choice(cc: str, parameters: Mapping[str, float]) -> str:
 
 
 def _judge(scenario: Scenario, cc: str, parameters: Mapping[str, float], jobs: int | None) -> Comparison:
-    return _whole(
-        compare(scenario, cc=[cc, _choice(cc, parameters)], jobs=jobs, until_decided=False),
-        "stopped while the best set was judged",
-    )
+    judged = load(scenario, cc=[cc, _choice(cc, parameters)])
+    return _whole(judged, jobs, "stopped while the best set was judged")
 
 
-def _whole(comparison: Comparison, stopped: str) -> Comparison:
-    """Raise Interrupted for an incomplete comparison, whose fewer seeds would make the set look better or worse."""
-    if comparison.interrupted:
+def _whole(scenario: Scenario, jobs: int | None, stopped: str) -> Comparison:
+    """A comparison over all seeds: one over fewer would be taken for a better or worse set. A Ctrl-C during its last session, too, was
+    meant for the search.
+    """
+    heard: list[int] = []
+    comparison = compare(scenario, jobs=jobs, until_decided=False, on_interrupt=heard.append)
+    if heard:
         raise Interrupted(stopped)
     return comparison
 

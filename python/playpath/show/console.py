@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from playpath.base.metrics import about_runs, format_difference, format_value, metric
+from playpath.base.printing import write_answer
 
 if TYPE_CHECKING:  # not imported at run time: a one-line error should not wait for statistics and data frames
     from playpath.results.comparison import Comparison
@@ -38,9 +38,8 @@ _CONTROLS = {
 
 
 def print_json(value: Any) -> None:
-    """Print a JSON value and a line break on stdout."""
-    sys.stdout.write(json.dumps(value) + "\n")  # escaped, so that it works with any encoding of stdout
-    sys.stdout.flush()
+    """One JSON value and a line break on stdout."""
+    write_answer(json.dumps(value) + "\n")  # escaped: any encoding of stdout can take it
 
 
 def plain(text: str) -> str:

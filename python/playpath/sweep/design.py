@@ -223,9 +223,14 @@ def _axis(entry: Mapping[str, Any], index: int) -> Axis:
 def _list_axis(entry: Mapping[str, Any], where: str) -> Axis:
     keys, values = _keys(entry), entry["values"]
     levels = tuple(tuple(v) if "keys" in entry and isinstance(v, Sequence) else (v,) for v in values)
+    seen = set[str]()
     for level in levels:
         if len(level) != len(keys):
             raise InputError(f"{where}: {list(level)} has {len(level)} values for {len(keys)} keys")
+        written = json.dumps(level, ensure_ascii=False, default=str)[1:-1]
+        if written in seen:
+            raise InputError(f"{where}: {written} stands twice in its values")
+        seen.add(written)
     return Axis(keys, levels)
 
 

@@ -101,7 +101,7 @@ impl Connection {
         self.idle_time().map_or(Time::MAX, |time| self.idle_at - time / 2)
     }
 
-    /// CONNECTION_CLOSE in the highest space that there are keys for.
+    /// CONNECTION_CLOSE in the highest space that there are keys for; none from a server that has received nothing, and knows no address.
     pub(super) fn poll_close(&mut self, now: Time, out: &mut Datagram) -> bool {
         let State::Closing { code, is_due, .. } = &mut self.state else { return false };
         if !std::mem::take(is_due) {
@@ -113,6 +113,9 @@ impl Connection {
         };
         let works = self.lanes().find(|lane| lane.standing == Standing::Open).map(|lane| lane.id);
         self.turn_to(works.unwrap_or(self.lane.id));
+        if self.lane.route.known_remote().is_none() {
+            return false;
+        }
         out.coalesced.clear();
         self.start_packet(kind, &mut out.packet);
         out.packet.frames.push(Frame::Close { code });

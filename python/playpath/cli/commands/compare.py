@@ -22,7 +22,7 @@ from playpath.run import worlds
 from playpath.run.compare import compare
 from playpath.run.sanity import doubts, inert
 from playpath.run.sensitivity import MOST_SEEDS, check, sensitivity
-from playpath.scenario import load
+from playpath.scenario import load, shipped
 from playpath.show import console
 
 INTERRUPTED = 130
@@ -81,7 +81,7 @@ def command(
     if price_per_gb is not None and not price_per_gb <= _HIGHEST_PRICE:
         raise InputError(f"--price-per-gb {price_per_gb}: give a number up to {_HIGHEST_PRICE:.0e}, for example 0.02")
     if latex is not None:
-        check_file(latex, "--latex")
+        check_file(latex, "--latex", [shipped.find(scenario)])
     if sensitive:
         count = check(loaded, worlds.world(place).name)
         console.message(f"sensitivity: {count} variations of the path follow, each with at most {MOST_SEEDS} seeds")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from playpath.base.errors import InputError
-from playpath.base.files import check_writable, read_text, write_text
+from playpath.base.files import check_file, read_text, write_text
 from playpath.cli.commands import options
 from playpath.scenario import traces
 from playpath.show import console
@@ -52,7 +52,7 @@ def command(
     if not _FINEST_MS <= bin_ms <= _COARSEST_MS:
         raise InputError(f"--bin {bin_ms}: give milliseconds from {_FINEST_MS} to {_COARSEST_MS}")
     if out is not None:
-        check_writable(out.parent)
+        check_file(out, "--out", [file] if file else ())
     target = to or (traces.format_of(out) if out else None)
     if out is not None and target is None:
         raise InputError(f"--out {out}: cannot tell the format from the file's ending; give --to")

@@ -8,6 +8,7 @@ import typer
 
 from playpath.base.files import check_file, write_text
 from playpath.cli.commands import completing
+from playpath.scenario import shipped
 from playpath.show import console, explorer
 
 
@@ -35,7 +36,7 @@ def command(
     """
     page = explorer.page(scenario)
     if out is not None:
-        check_file(out, "--out")
+        check_file(out, "--out", [shipped.find(scenario)] if scenario else ())
         write_text(out, page)
         console.message(f"page: {out}")
         return

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from playpath.base.errors import InputError
+from playpath.base.printing import keep_stdout
 from playpath.base.quantity import parse
 from playpath.base.words import listing
 from playpath.base.worlds import REAL, WORLDS
@@ -137,7 +138,18 @@ Tolerance = Annotated[
         help="In the kernel world: how late the link may be (99th percentile); by default a limit derived for each path.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, and nothing else there.")]
+
+
+def _alone_on_stdout(is_asked: bool) -> bool:
+    if is_asked:
+        keep_stdout()
+    return is_asked
+
+
+Json = Annotated[
+    bool,
+    typer.Option("--json", callback=_alone_on_stdout, help="Print one JSON object on stdout and nothing else there."),
+]
 KeepNames = Annotated[
     bool, typer.Option("--keep-names", help="Keep viewers' names and addresses; by default they are hashed.")
 ]
@@ -167,14 +179,18 @@ def world_with(world: str, player: str | None) -> str:
     return f"{world}:{player}"
 
 
-def check_tolerance(text: str | None) -> str | None:
-    """Check that the text, if given, is a duration above zero."""
-    if text is None:
-        return None
+def is_time(text: str) -> bool:
+    """Whether it is a duration above zero."""
     with contextlib.suppress(InputError):
-        number, unit = parse(text, "--tolerance")
-        if number > 0 and unit in _TIMES:
-            return text
+        number, unit = parse(text, "time")
+        return number > 0 and unit in _TIMES
+    return False
+
+
+def check_tolerance(text: str | None) -> str | None:
+    """A duration above zero, or none."""
+    if text is None or is_time(text):
+        return text
     raise InputError(f"--tolerance '{text}': give a time above zero, for example '1 ms'")
 
 

@@ -262,7 +262,7 @@ def import_logs(
 
     A path's capacity is inferred from the throughput of today's sender; the notes say what was left out and how far to trust the result.
     """
-    check_file(out, "--out")
+    check_file(out, "--out", files)
     found = read_logs(files, kind, log_format=log_format, fields=fields, keep=keep, keep_names=keep_names)
     write_text(out, found.to_csv())
     console.out.print(console.plain(f"{out}: {len(found.rows)} sessions"), soft_wrap=True)

@@ -5,7 +5,7 @@ import json as json_text
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,9 +13,13 @@ from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import write_text
 from playpath.cli.commands import options
+from playpath.cli.commands.results import results_folder
 from playpath.population.transfers import KINDS
 from playpath.scenario import load, shipped
 from playpath.show import console
+
+if TYPE_CHECKING:
+    from playpath.population.inference import Asked, Inferred
 
 Logs = Annotated[
     list[Path],
@@ -81,26 +85,15 @@ def infer_paths(
     json: options.Json = False,
 ) -> None:
     """Infer the path behind each session of a log: its capacity over time and its RTT, as draws, and a population of them."""
-    from playpath.population.inference import CANDIDATES, Asked, infer
+    from playpath.population.inference import CANDIDATES, Asked
 
     named = _senders(sender) or CANDIDATES
-    step_s = engine.number(step)
+    step_s = engine.number(step) if options.is_time(step) else 0.0
     if not 0.1 <= step_s <= 3600:
-        raise InputError(f'--step "{step}": from 0.1 s to an hour')
+        raise InputError(f'--step "{step}": give a time from 0.1 s to an hour, for example "5 s"')
     asked = Asked(named, float(initial_window), idle_restart, step_s, draws, min(traces, draws), seed)
     files = [shipped.find_log(file) for file in files]
-    with console.progress("sessions") as progress:
-        done = infer(
-            files,
-            out,
-            asked,
-            kind=kind,
-            log_format=log_format,
-            fields=fields,
-            keep_names=keep_names,
-            jobs=jobs,
-            progress=progress,
-        )
+    done = _infer(files, out, _question(files, asked, kind, log_format, fields, keep_names), asked, jobs)
     if json:
         console.print_json({"folder": str(out), "sessions": done.sessions, "steps": done.steps, "notes": done.notes})
         return
@@ -153,7 +146,7 @@ def answer(
     If the log is not reproduced there is no verdict, and the exit status is 1. Run the same command again to resume.
     """
     from playpath.cli.commands.population import compare
-    from playpath.population.inference import Asked, infer
+    from playpath.population.inference import Asked
     from playpath.population.replay import judge
 
     folder = out / "paths"
@@ -161,22 +154,9 @@ def answer(
     _check(controls, setting)
     files = [shipped.find_log(file) for file in files]
     asked = Asked(_senders(sender), float(initial_window), idle_restart, draws=draws, seed=seed)
-    question = json_text.dumps([_fingerprint(files), asdict(asked), kind, log_format, fields, keep_names])
-    if _last(folder) != question:
-        with console.progress("sessions inferred") as progress:
-            done = infer(
-                files,
-                folder,
-                asked,
-                kind=kind,
-                log_format=log_format,
-                fields=fields,
-                keep_names=keep_names,
-                jobs=jobs,
-                progress=progress,
-            )
-        console.warn(done.notes, "note")
-        write_text(folder / "question.json", question)
+    question = _question(files, asked, kind, log_format, fields, keep_names)
+    if _last(folder) != json_text.dumps(question):
+        console.warn(_infer(files, folder, question, asked, jobs).notes, "note")
     found = judge(folder)
     for line in found.lines():
         console.message(line)
@@ -198,6 +178,35 @@ def answer(
         out=out / "answer",
         json=json,
     )
+
+
+def _question(
+    files: list[Path], asked: "Asked", kind: str, log_format: str, fields: str, keep_names: bool
+) -> dict[str, Any]:
+    """What is asked of which logs; a log may have grown or changed since."""
+    return {
+        "logs": [str(file.resolve()) for file in files],
+        "fingerprint": _fingerprint(files),
+        "asked": asdict(asked),
+        "kind": kind,
+        "log_format": log_format,
+        "fields": fields,
+        "keep_names": keep_names,
+    }
+
+
+def _infer(files: list[Path], folder: Path, question: dict[str, Any], asked: "Asked", jobs: int | None) -> "Inferred":
+    """Infer the paths into a folder that holds those of the same question, or none."""
+    from playpath.population.inference import infer
+
+    how = {name: question[name] for name in ("kind", "log_format", "fields", "keep_names")}
+    with (
+        results_folder(folder, "", "question.json", question),
+        console.progress("sessions inferred") as progress,
+    ):
+        done = infer(files, folder, asked, **how, jobs=jobs, progress=progress)
+        write_text(folder / "question.json", json_text.dumps(question))
+    return done
 
 
 def _controls(deployed: tuple[str, ...], tried: tuple[str, ...]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from playpath.base.errors import InputError
-from playpath.base.files import check_writable
+from playpath.base.files import check_file
 from playpath.population import PopulationResult
 from playpath.results.comparison import Comparison
 from playpath.results.record import Session
@@ -31,11 +31,9 @@ def command(
     from playpath.show.report import write_report
 
     target = out or folder / "report.html"
-    if target.is_dir():
-        raise InputError(f"--out {target}: is a folder; give a file name")
+    check_file(target, "--out")
     part = None if window is None else _window(window)
     result = load_results(folder)
-    check_writable(target.parent)
     console.out.print(console.plain(str(write_report(result, target, window=part))), soft_wrap=True)
 
 

@@ -29,10 +29,15 @@ _PARTS = {
     "tune.json": ("params", "scenarios"),
     "twin.json": ("sim.manifest.scenario",),
     "claims.json": ("study", "media_share"),
+    "question.json": ("logs", "asked", "kind", "log_format", "fields", "keep_names"),
 }
-"""File of a stored result → the keys in it that make up the question."""
-_REPLICATIONS = {"run": ("seeds", "first_seed"), "population": ("paths", "sessions", "group"), "": ("seeds",)}
-"""Table → keys that only say how many runs are played or how the answer is shown, and are not part of the question."""
+"""What of a stored result is its question, by its file."""
+_REPLICATIONS = {
+    "run": ("seeds", "first_seed"),
+    "population": ("paths", "sessions", "group"),
+    "": ("seeds", "draws", "kept"),
+}
+"""Keys that only say how many runs are played, how many paths are drawn or how the answer is shown, by their table."""
 _LOCK = ".playpath.lock"
 
 

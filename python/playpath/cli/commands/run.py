@@ -20,7 +20,7 @@ from playpath.run import worlds
 from playpath.run.compare import pick_sender, run
 from playpath.run.sanity import doubts
 from playpath.run.worlds import Files
-from playpath.scenario import LAST_SEED, load
+from playpath.scenario import LAST_SEED, load, shipped
 from playpath.show import console
 
 
@@ -68,10 +68,9 @@ def command(
         set=options.settings(setting),
     )
     console.warn(doubts(loaded))
-    if pcap is not None:
-        check_file(pcap, "--pcap")
-    if p1203 is not None:
-        check_file(p1203, "--p1203")
+    for option, file in (("--pcap", pcap), ("--p1203", p1203)):
+        if file is not None:
+            check_file(file, option, [shipped.find(scenario)])
     place = options.world_with(world, player)
     is_sim = is_exact(place)
     logs = trace / "logs" if trace is not None and not is_sim else None
