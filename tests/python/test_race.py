@@ -81,6 +81,16 @@ def test_a_mean_that_is_proven_is_said_where_the_interval_of_the_median_holds_ze
     assert said in ranker.verdict
 
 
+def test_a_race_that_one_has_left_tells_of_the_neighbours_frames():
+    def sender(seeds, stall, frames):
+        columns = {"stall_time_s": stall, "frame_delay_p99_ms": frames}
+        return {name: [value + 0.01 * seed for seed in range(seeds)] for name, value in columns.items()}
+
+    values = {"fifo": sender(20, 0.0, 200.0), "dualpi2": sender(20, 0.0, 20.0), "left": sender(10, 90.0, 60.0)}
+    headline = Ranker(values, ["stall_time_s"], is_race=True).headline
+    assert "the neighbours' frames take at most 20.1 ms with dualpi2, 200 ms with fifo" in headline
+
+
 def test_looks_are_fixed_before_the_start():
     assert race_looks(8, 20) == [8, 12, 16, 20]
     with pytest.raises(playpath.InputError, match="until_decided 4: must be above the 4 seeds to begin with"):

@@ -631,8 +631,9 @@ impl Ranker {
 
     fn evidence(&self, members: &[usize], name: &str) -> Option<Evidence> {
         let columns: Vec<Vec<Option<f64>>> = members.iter().map(|sender| self.column(*sender, name)).collect();
-        let whole: Vec<usize> =
-            (0..self.seeds).filter(|seed| columns.iter().all(|column| column[*seed].is_some())).collect();
+        // Who has left a race has fewer.
+        let is_there = |seed: &usize| columns.iter().all(|column| column.get(*seed).is_some_and(Option::is_some));
+        let whole: Vec<usize> = (0..self.seeds).filter(is_there).collect();
         if CORNERS.contains(&name) && !whole.is_empty() {
             let loss = |one: usize, other: usize, run: usize| {
                 let value = |sender: usize, name: &str| self.value(sender, name, whole[run]);

@@ -290,9 +290,9 @@ def _mean_cell(result: PopulationResult, sender: str, name: str) -> str:
     if mean is None or bands is None:
         return "–"
     value, low, high = map(format_value, (mean.value, mean.low, mean.high))
-    interval = f"{low} to {high}<br>" if math.isfinite(mean.high) else ""
+    interval = f"{low} to {high}" if math.isfinite(mean.high) else "no interval"
     middle, most = (format_value(float(bands[0][at])) for at in (0, 2))
-    return f"{value}<br><small>{interval}{middle}; {most}</small>"
+    return f"{value}<br><small>{interval}<br>{middle}; {most}</small>"
 
 
 def _manifest(result: PopulationResult) -> str:
