@@ -7,7 +7,7 @@
 //! 1. Field sections have the size that the request states; the savings of HPACK after the first are not computed.
 //! 2. No TLS and its records, no `PING`, no `PRIORITY_UPDATE`, no push; windows do not follow the path.
 //! 3. A server that implements RFC 9218 in full: urgency first, incremental responses share by bytes; many servers implement less. Within
-//! one urgency, non-incremental responses go first, which the RFC leaves open; nghttp2 lets an older incremental response take its turn.
+//!    one urgency, non-incremental responses go first, which the RFC leaves open; nghttp2 lets an older incremental response take its turn.
 //!
 //! Units: bytes. Invariants: each body byte of a request is delivered once, those of a stream in order, whatever is written, read, updated
 //! or reset in between; the bytes in transit never exceed the windows; a frame that was begun is finished. Tested by `tests/http2.rs`

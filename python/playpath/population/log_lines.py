@@ -128,7 +128,7 @@ def table(text: str, how: Reading) -> Iterator[Sample | None]:
 
 def objects(text: str, how: Reading) -> Iterator[Sample | None]:
     """JSON: an object a line (nginx with escape=json, Fastly, Akamai's DataStream, CMCD 2), or one list of them."""
-    rows = list(_objects(text))
+    rows = list(json_rows(text))
     check_fields(how.fields, dict.fromkeys(key for row in rows if row for key in row))
     for row in rows:
         yield None if row is None else sample_of(row, how.fields, how.keep)

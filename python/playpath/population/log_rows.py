@@ -68,8 +68,8 @@ _DURATIONS = _units(
 _SERVER_TIMES = ("request_time", "time_taken", "time_taken_ms", "transfertimemsec", "time_elapsed")
 """Of nginx, CloudFront, IIS, Akamai and Fastly: durations that servers measure."""
 SERVED_NOTE = (
-    "a server's times end when the last byte is handed to its kernel, before it has arrived: rates of objects below some 1 MB may be "
-    "too high; what players measured (CMCD, beacons) is better where it is known"
+    "a server's times end when the last byte is handed to its kernel, before it has arrived: rates are too high, of objects of 2 MB on "
+    "slow lines by a tenth, of smaller ones by more; if players' measurements (CMCD, beacons) are available, they are better"
 )
 _SIZES = (
     "bytes",

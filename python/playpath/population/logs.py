@@ -28,7 +28,7 @@ from playpath.population.log_doubts import Doubts
 from playpath.population.log_groups import UNKNOWN, GroupColumns, normal, usual
 from playpath.population.log_lines import Reading, cmcd, is_ss, nginx, objects, table, tcp_info, w3c
 from playpath.population.log_names import Names
-from playpath.population.log_rows import LEAST_BYTES, Sample, fields_of, is_telling
+from playpath.population.log_rows import LEAST_BYTES, SERVED_NOTE, Sample, fields_of, is_telling
 from playpath.population.transfers import ENDINGS, check_files
 
 _PERCENTILE = 0.9

@@ -26,7 +26,7 @@ from playpath.population import log_counters
 from playpath.population.log_groups import moment, normal
 from playpath.population.log_lines import Reading, json_rows, nginx_format, nginx_row
 from playpath.population.log_names import Names
-from playpath.population.log_rows import check_fields, is_below_zero, named_row, number
+from playpath.population.log_rows import SERVED_NOTE, check_fields, is_below_zero, named_row, number
 
 _PACKED: Mapping[bytes, Callable[..., IO[Any]]] = {
     b"\x1f\x8b": gzip.open,

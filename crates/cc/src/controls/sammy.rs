@@ -6,7 +6,7 @@
 //!
 //! Differences from the reference:
 //! 1. Only the pacing rule. The paper also adapts the player's ABR rule, which knows the pace; here the player keeps its own rule, as in
-//! the authors' example.
+//!    the authors' example.
 //! 2. The window is CUBIC's. The paper leaves congestion control to the transport, in its experiments a NewReno.
 //! 3. The buffer level is extrapolated between reports, as in Slack; the paper's player computes the pace for each segment.
 //! 4. A client that does not report its buffer or its best rate is not paced.

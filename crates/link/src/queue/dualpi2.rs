@@ -10,7 +10,7 @@
 //!
 //! Differences from Linux, and from RFC 9332 where Linux differs from it
 //! 1. The timer is logical: due updates are made before a packet leaves, each with the state of its time. It stops while the queues are
-//! empty and an update would change nothing.
+//!    empty and an update would change nothing.
 //! 2. Probabilities are floating point, and p'² is one draw, not two draws of p'.
 //! 3. Packets are those of the link: there are no GSO segments to split, and no memory limit other than `limit`.
 //! 4. Drops are on dequeue only; no step in packets, no filters, no mask but ECT(1).

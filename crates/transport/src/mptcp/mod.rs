@@ -12,7 +12,7 @@
 //!    are only announced ([`announce_addresses`](MptcpConnection::announce_addresses)). No joins are made towards a client.
 //! 3. Checksums are used only if either side requests them (`checksums.rs`).
 //! 4. A subflow whose timer expires is considered potentially failed (as in the out-of-tree kernel): its data are given to others, and it
-//! gets no data until it makes progress again.
+//!    gets no data until it makes progress again.
 //! 5. The DATA_FIN is sent in a segment of its own.
 //! 6. Congestion windows of subflows are moved by window validation and penalisation through `on_window_change` only.
 //!

@@ -5,7 +5,7 @@
 //! Differences from the reference:
 //! 1. A path that fails stays without ECN (§13.4.2.2 allows trying again).
 //! 2. The ten packets of the test are not followed by a pause: marking continues until an ACK reports counts, as appendix A.4 allows, and
-//! stops
+//!    stops
 //!    when all of the first ten were lost.
 //!
 //! Tested here and by `tests/quic_rules.rs`.

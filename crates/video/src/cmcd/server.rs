@@ -7,7 +7,7 @@
 //! - free space = what is left of it above `bl`; the sender subtracts what it has written since;
 //! - urgent = `su` or `bs`; `rtp` is passed on as a rate that need not be exceeded;
 //! - a report (event mode) gives level, rate and state between requests: a client that starts, seeks or waits for data is urgent; the
-//! object being sent is still the one requested last;
+//!   object being sent is still the one requested last;
 //! - top rate = `tb` · pr, with audio; the object's length in time = `d`, clamped to the largest buffer's.
 //!
 //! All values are untrusted. They are clamped to [`Limits`], and `br` to what the served object's size and duration

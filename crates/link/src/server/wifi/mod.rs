@@ -8,9 +8,9 @@
 //! 4 ms as Linux drivers keep.
 //! Differences
 //! 1. An aggregate consists of the packets waiting when it starts. Failed frames are retransmitted without new ones; new packets wait for
-//! the next aggregate.
+//!    the next aggregate.
 //! 2. The two directions of a path do not share the medium: transmissions of the other direction cost no airtime here. `stations` models
-//! other traffic.
+//!    other traffic.
 //! 3. Beacons, association, power saving and protection of older stations are left out.
 //! 4. The signal-to-noise ratio varies as a first-order autoregressive process in dB, constant during a transmission.
 //!

@@ -3,7 +3,7 @@
 //! Reference: RFC 9000 §12.4, §19; draft-ietf-quic-multipath-21 §4.
 //! Differences from the reference:
 //! 1. A client's request for more paths or ids (PATHS_BLOCKED, PATH_CIDS_BLOCKED) is ignored: each path gets its ids at once, and the
-//! number of paths is fixed.
+//!    number of paths is fixed.
 
 use super::kinds::*;
 use super::{Data, MAX_CID, Reader, bounded};
