@@ -308,7 +308,7 @@ def test_where_nothing_was_sent_again_no_queue_overflows(tmp_path: Path) -> None
     head, *log = (tmp_path / "viewer.csv").read_text().splitlines()
     (tmp_path / "viewer.csv").write_text("\n".join([f"{head},bytes_retrans", *(f"{line},0" for line in log)]) + "\n")
     said = infer(tmp_path / "viewer.csv", "--sender", "cubic", "--out", tmp_path / "out")
-    assert "0 lose at random, 0 overflow a queue, 0 are open, in 1 nothing was sent again" in said
+    assert "0 from random loss, 0 from a queue's overflow, 0 undecided, 1 without any" in said
 
 
 def test_a_log_with_a_newline_in_its_name_gives_paths_that_can_be_played(tmp_path: Path) -> None:

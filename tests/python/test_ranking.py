@@ -118,7 +118,7 @@ def test_few_runs_do_not_prove_alike():
     )
     # What is certain all the same is said, and nobody reads that there is no difference.
     assert ranker.headline == (
-        "Undecided after 10 runs between b and a; b leads and stalls for 0.002 s in the median run; certain is discarded "
+        "Undecided after 10 runs between b and a; b leads and stalls for 0.002 s in the median run; proven: discarded "
         "frames 300 with a against 2 with b."
     )
     assert decision.unnoticed == []

@@ -400,7 +400,7 @@ def test_own_values_run_the_claims_and_are_told_by_name(tmp_path):
     result = run_study(tiny, Options(tmp_path, settings=tiny.settings(["loss=0"])))
     assert result.claims[0].verdict == "not reproduced"
     assert "loss = 0" in save(result, tmp_path).read_text()
-    for text, says in (("los=0", 'did you mean "loss"'), ("loss", "needs a value"), ("loss=-1", "from 0 on, in %")):
+    for text, says in (("los=0", 'did you mean "loss"'), ("loss", "needs a value"), ("loss=-1", "0 or more, in %")):
         with pytest.raises(InputError, match=says):
             tiny.settings([text])
 

@@ -445,8 +445,8 @@ def _notes(tally: _Tally, done: Inferred, asked: Asked) -> Iterator[str]:
     counts = tally.readings
     if tally.retransmitted:
         yield (
-            f"retransmissions, in {tally.retransmitted} sessions: {counts['noise']} lose at random, {counts['no noise']} overflow a "
-            f"queue, {counts['noise open']} are open, in {counts['nothing']} nothing was sent again (prior: 30 % of paths lose at random)"
+            f"retransmissions, in {tally.retransmitted} sessions: {counts['noise']} from random loss, {counts['no noise']} from a queue's "
+            f"overflow, {counts['noise open']} undecided, {counts['nothing']} without any (prior: 30 % of paths have random loss)"
         )
     if counts["neighbour"] or counts["neighbour open"]:
         yield (
