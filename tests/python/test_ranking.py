@@ -437,3 +437,19 @@ def test_the_order_of_writing_changes_no_word():
         ranker = Ranker({sender: values[sender] for sender in order}, VIDEO_CRITERIA)
         shown.add((ranker.headline, ranker.verdict, json.dumps(ranker.decide().to_dict(), sort_keys=True)))
     assert len(shown) == 1
+
+
+def test_senders_that_never_stall_are_named_with_that_though_the_best_of_them_is_undecided():
+    ranker, decision = rank(
+        {
+            "a": {"stall_time_s": [0.0] * 10, "startup_delay_s": [1.0, 3.0] * 5},
+            "b": {"stall_time_s": [0.0] * 10, "startup_delay_s": [3.0, 1.0] * 5},
+            "c": {"stall_time_s": [40.0, 42.0] * 5, "startup_delay_s": [1.0] * 10},
+        }
+    )
+    assert set(decision.beaten) == {"c"}
+    assert not decision.is_decided
+    assert ranker.headline == (
+        f"{' and '.join(decision.ranking[:2])} do not stall; c stalls for 41 s in the median run. "
+        "Which of the 2 is best is undecided after 10 runs."
+    )

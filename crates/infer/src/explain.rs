@@ -41,8 +41,8 @@ const SPREADS: [f64; 3] = [0.3, 1.0, 2.0];
 /// phase is not known. Not what the session has: a burst at its start says nothing of its end.
 const IN_PHASE: f64 = 0.35;
 const AROUND: usize = 4;
-/// Share of the transfers that lose as many packets to the queue as in the play, to a fifth (a standard deviation). On the true path of 500
-/// sessions 0.6 to 0.8 of those that lose more than ten are as near; 0.3 where the transport paces.
+/// Share of the transfers that lose as many packets to the queue as in the play, to a fifth (a standard deviation). On the true paths of 500
+/// sessions 61 to 96 % of those that lose more than ten are within 15 % under TCP, 31 to 50 % over QUIC.
 const AS_PLAYED: f64 = 0.5;
 const AS_PLAYED_PACED: f64 = 0.3;
 const AS_PLAYED_SPREAD: f64 = 0.05;

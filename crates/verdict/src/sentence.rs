@@ -100,12 +100,18 @@ impl<'a> Teller<'a> {
             return format!("{}{}.", self.depends(doubtful[0]), self.trailing(&behind, ""));
         }
         if let Some(&first) = doubtful.first() {
+            let together = [&leaders[..], &doubtful].concat();
+            let (between, certain) = (some(&together), self.proven(&doubtful, |_, _| true));
+            let certain = if certain.is_empty() { certain } else { format!("; proven: {certain}") };
+            if !behind.is_empty() && together.iter().all(|sender| self.never_stalls(sender)) {
+                let (count, trailing) = (together.len(), self.trailing(&behind, self.of));
+                return format!(
+                    "{between} do not stall{trailing}. Which of the {count} is best is undecided after {seeds} runs{certain}."
+                );
+            }
             let (best, metric) = (self.best, metric(&decision.deciding[first]));
             let figures = self.outcome(&[best], metric).map_or(String::new(), |figures| format!(" and {figures}"));
             let trailing = self.trailing(&behind, if figures.contains(self.of) { "" } else { self.of });
-            let between = some(&[&leaders[..], &doubtful].concat());
-            let certain = self.proven(&doubtful, |_, _| true);
-            let certain = if certain.is_empty() { certain } else { format!("; proven: {certain}") };
             return format!(
                 "Undecided after {seeds} runs between {between}; {best} leads{figures}{trailing}{certain}."
             );
@@ -118,6 +124,11 @@ impl<'a> Teller<'a> {
         let said = self.outcome(&leaders, metric(&decision.deciding[*first])).unwrap_or(lead.into());
         let trailing = self.trailing(&behind, if said.contains(self.of) { "" } else { self.of });
         format!("{} {said}{trailing}{}.", some(&leaders), self.but(&behind))
+    }
+
+    /// Whether the sender plays without a stall in every run.
+    fn never_stalls(&self, sender: &str) -> bool {
+        self.ranker.mean(self.ranker.index(sender), STALL) == Some(0.0)
     }
 
     fn sides(&self) -> Sides<'a> {

@@ -85,7 +85,7 @@ fn what_is_wrong_is_said_in_one_line() {
         (
             path,
             r#"{"path": "a", ENDS}, {"path": "a", "server": {"device": "x"}, "client": {"device": "y"}}"#,
-            "a second way",
+            "two entries of `ends` have the name \"a\"",
         ),
     ] {
         let message = parse(scenario, ends).unwrap_err().to_string();
