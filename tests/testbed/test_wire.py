@@ -554,7 +554,7 @@ def test_what_the_wire_world_cannot_play_is_said() -> None:
             run_kernel(asked, sender("cubic"), 1, world="wire", player=player)
     agent = {"kind": "agent", "buffer": "1 s"}
     for asked, player, words in (
-        (scenario(player=agent), "own", "streaming agent's chunks.* over TCP without TLS alone"),
+        (scenario(player=agent), "own", "streaming agent's chunks.* only over TCP without TLS"),
         (scenario(), "own", "own cannot play over HTTP/3 here; over QUIC play dashjs, hlsjs, shaka or ngtcp2"),
         (scenario(path=PATHS), "ngtcp2", "QUIC uses a single path here"),
     ):
