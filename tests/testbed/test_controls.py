@@ -143,7 +143,7 @@ def test_what_the_kernel_world_does_not_do_is_refused_before_anything_is_made() 
     with pytest.raises(TestbedError, match="sammy: Linux has no such control"):
         run_kernel(scenario(), sender("sammy"), 1)
     web = {"kind": "web", "name": "web", "count": 500, "cc": "cubic"}
-    with pytest.raises(TestbedError, match="500 sources of cross traffic: the kernel world runs 200 at most"):
+    with pytest.raises(TestbedError, match="500 sources of cross traffic: the kernel world runs at most 200"):
         run_kernel(scenario(traffic=[web]), sender("cubic"), 1)
     with pytest.raises(TestbedError, match=r"curl does not support \[viewer\]"):
         run_kernel(scenario(viewer={"leaves_after": "20 s"}), sender("cubic"), 1, player="curl")
