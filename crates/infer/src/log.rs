@@ -51,15 +51,23 @@ pub(crate) fn late_s(transfers: &[Transfer]) -> Vec<f64> {
     transfers.iter().map(|t| t.first_byte_s.map_or(0.0, |first_byte| first_byte - earliest)).collect()
 }
 
-/// Transfers as if each had been asked for so much later as its first byte came late: what the server took of its time, the path did not.
-pub(crate) fn without(late_s: &[f64], transfers: &[Transfer]) -> Vec<Transfer> {
+/// A first byte that is later than this did not wait for the server alone: in what exceeds it the path served nothing.
+const MOST_OF_SERVER_S: f64 = 0.5;
+
+/// What the server took of each transfer's time beyond what it takes of all, seconds.
+pub(crate) fn server_s(transfers: &[Transfer]) -> Vec<f64> {
+    late_s(transfers).into_iter().map(|late| late.min(MOST_OF_SERVER_S)).collect()
+}
+
+/// Transfers as if each had been requested later by this: what the server took of its time, the path did not.
+pub(crate) fn without(server_s: &[f64], transfers: &[Transfer]) -> Vec<Transfer> {
     let asked_later = |(transfer, late): (&Transfer, &f64)| Transfer {
         at_s: transfer.at_s + late,
         took_s: transfer.took_s - late,
         first_byte_s: transfer.first_byte_s.map(|first_byte| first_byte - late),
         ..*transfer
     };
-    transfers.iter().zip(late_s).map(asked_later).collect()
+    transfers.iter().zip(server_s).map(asked_later).collect()
 }
 
 #[cfg(test)]
@@ -71,9 +79,11 @@ mod tests {
         let one =
             |at_s, took_s, first_byte_s| Transfer { at_s, took_s, bytes: 1e5, first_byte_s, again: None, socket: None };
         let logged = [one(0.0, 0.5, Some(0.1)), one(1.0, 0.9, Some(0.4)), one(3.0, 0.5, None)];
-        let late = late_s(&logged);
+        let late = server_s(&logged);
         assert!((late[1] - 0.3).abs() < 1e-12 && late[0] == 0.0 && late[2] == 0.0);
         let served = without(&late, &logged);
+        // An outage of 3 s is the path's.
+        assert_eq!(server_s(&[logged[0], one(1.0, 3.9, Some(3.1))]), [0.0, 0.5]);
         assert!((served[1].at_s - 1.3).abs() < 1e-12 && (served[1].took_s - 0.6).abs() < 1e-12);
         assert_eq!(served[1].first_byte_s.map(|s| (s * 1e9).round()), Some(1e8));
         assert!((served[1].end_s() - logged[1].end_s()).abs() < 1e-12);

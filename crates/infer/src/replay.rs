@@ -6,7 +6,7 @@
 
 use crate::connection::{Connection, Link};
 use crate::deployed::{Deployed, neighbour};
-use crate::log::{Socket, Transfer, late_s};
+use crate::log::{Socket, Transfer, server_s};
 use crate::plays::gap;
 use crate::readings::Reading;
 use crate::session::Posterior;
@@ -37,7 +37,7 @@ pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior
     let every = (posterior.draws.len() / draws.max(1)).max(1);
     let neighbour = neighbour();
     // A neighbour's queue makes first bytes late in the play, too; otherwise the server does, and the log says by how much.
-    let late = late_s(transfers);
+    let late = server_s(transfers);
     let played: Vec<Vec<f64>> = posterior
         .draws
         .iter()

@@ -11,7 +11,7 @@ use crate::draws::{Candidate, Drawn, Shown, draws, log_sum, noise_of, shares};
 use crate::emission::Noise;
 use crate::explain::{Case, Explained, Tables, model_off};
 use crate::filter::Course;
-use crate::log::{Transfer, late_s, without};
+use crate::log::{Transfer, late_s, server_s, without};
 use crate::neighbour::Shared;
 use crate::readings::{Reading, readings, unseen_noise};
 use crate::round_trips::{Known, Point, TEMPERED_RTT, likeliest};
@@ -117,7 +117,7 @@ struct Weighed {
 
 /// Infer the path of a session: transfers in the order of their requests, none before the end of the one before.
 pub fn infer(logged: &[Transfer], deployed: &Deployed, settings: &Settings) -> Posterior {
-    let transfers = &without(&late_s(logged), logged)[..];
+    let transfers = &without(&server_s(logged), logged)[..];
     let session = Session {
         transfers,
         logged,
