@@ -86,9 +86,8 @@ pub(crate) struct Tables<'a> {
     table: Table,
     /// Likelihood of each transfer's retransmissions.
     told: Vec<Told>,
-    /// Packets that overflow the queue, of each transfer at each rate, on average over the rates beside it, and as played.
+    /// Packets that overflow the queue, of each transfer at each rate, on average over the rates beside it.
     overflows: Rc<Vec<Vec<f64>>>,
-    played: Vec<Vec<f64>>,
 }
 
 impl<'a> Tables<'a> {
@@ -98,20 +97,13 @@ impl<'a> Tables<'a> {
         let Case { transfers, deployed, rtt, reading, .. } = case;
         let played = Played::new(What { transfers, deployed, rtt, reading, grain }, range(shown, case.beliefs));
         let table = played.on(&chain.rates);
-        let mut tables = Tables {
-            case,
-            is_rough: grain.is_rough,
-            chain,
-            table,
-            told: vec![],
-            overflows: Rc::new(vec![]),
-            played: vec![],
-        };
+        let mut tables =
+            Tables { case, is_rough: grain.is_rough, chain, table, told: vec![], overflows: Rc::new(vec![]) };
         tables.overflows = Rc::new(std::mem::take(&mut tables.table.around));
-        tables.played = std::mem::take(&mut tables.table.dropped);
         let counted = if case.reading.queue.is_some() && case.transfers.iter().any(|t| t.again.is_some()) {
             let expected = tables.expected();
-            let all = SPREADS.map(|spread| tables.counts(&expected, spread));
+            let as_played = tables.as_played();
+            let all = SPREADS.map(|spread| tables.counts(&expected, &as_played, spread));
             let evidence =
                 |counted: &Vec<Vec<f64>>| counted.iter().map(|row| log_mean(row, &tables.chain.prior)).sum::<f64>();
             all.into_iter().max_by(|a, b| evidence(a).total_cmp(&evidence(b))).expect("several")
@@ -212,14 +204,35 @@ impl<'a> Tables<'a> {
         (0..self.overflows.len()).map(of).collect()
     }
 
-    /// Likelihood of the retransmitted packets.
-    fn counts(&self, expected: &[Vec<f64>], spread: f64) -> Vec<Vec<f64>> {
-        let Case { transfers, deployed, reading, .. } = self.case;
-        let is_as_played = match reading {
-            reading if reading.loss > 0.0 => 0.0,
-            _ if deployed.paced_by.is_some() => AS_PLAYED_PACED,
+    /// Share of the transfers that lose as many packets to the queue as in the play.
+    fn share_as_played(&self) -> f64 {
+        match self.case {
+            Case { reading, .. } if reading.loss > 0.0 => 0.0,
+            Case { deployed, .. } if deployed.paced_by.is_some() => AS_PLAYED_PACED,
             _ => AS_PLAYED,
+        }
+    }
+
+    /// Likelihood of the retransmitted packets of each transfer at each rate, if it loses as many as in the play; times their share.
+    fn as_played(&self) -> Vec<Vec<f64>> {
+        let share = self.share_as_played();
+        let of = |index: usize| {
+            let likely = |overflow: f64| match self.case.transfers[index].again {
+                Some(seen) if share > 0.0 => {
+                    let packets = self.packets(index);
+                    share * Expected { packets, noise: 0.0, overflow, spread: AS_PLAYED_SPREAD }.likely(seen)
+                }
+                _ => 0.0,
+            };
+            self.table.dropped[index].iter().map(|overflow| likely(*overflow)).collect()
         };
+        (0..self.table.dropped.len()).map(of).collect()
+    }
+
+    /// Logarithm of the likelihood of the retransmitted packets.
+    fn counts(&self, expected: &[Vec<f64>], as_played: &[Vec<f64>], spread: f64) -> Vec<Vec<f64>> {
+        let Case { transfers, deployed, reading, .. } = self.case;
+        let others = 1.0 - self.share_as_played();
         let of = |(index, expected): (usize, &Vec<f64>)| {
             let packets = self.packets(index);
             let likely = |seen: f64, overflow: f64| {
@@ -229,15 +242,10 @@ impl<'a> Tables<'a> {
                 if is_luck { expected.likely_or_without(seen) } else { expected.likely(seen) }
             };
             let again = transfers[index].again;
-            let as_played = |seen: f64, overflow: f64| {
-                Expected { packets, noise: 0.0, overflow, spread: AS_PLAYED_SPREAD }.likely(seen)
+            let both = |(around, as_played): (&f64, &f64)| {
+                again.map_or(0.0, |seen| libm::log(others * likely(seen, *around) + as_played))
             };
-            let both = |(around, own): (&f64, &f64)| {
-                again.map_or(0.0, |seen| {
-                    libm::log((1.0 - is_as_played) * likely(seen, *around) + is_as_played * as_played(seen, *own))
-                })
-            };
-            expected.iter().zip(&self.played[index]).map(both).collect()
+            expected.iter().zip(&as_played[index]).map(both).collect()
         };
         expected.iter().enumerate().map(of).collect()
     }
