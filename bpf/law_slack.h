@@ -51,7 +51,7 @@
 #define SLACK_ONE_Q20 (1ULL << 20)
 #define SLACK_MAX_EASE_Q20 (1ULL << 34)
 /* Most of 1 / (1 - u) that the pace follows. */
-#define SLACK_MOST_HASTE_Q20 (64ULL << 20)
+#define SLACK_MAX_HASTE_Q20 (64ULL << 20)
 
 enum slack_phase { SLACK_SLOW_START, SLACK_AVOIDANCE, SLACK_YIELDING };
 
@@ -415,7 +415,7 @@ LAW_INLINE void slack_pace(struct slack_state *s, const u32 *param, const struct
 	if (!view->srtt_us)
 		return;
 	s->pacing = gain ? law_max(bytes * gain / SLACK_PACE_SCALE * 1000000 / view->srtt_us, 1) : 0;
-	media = media * (law_min(s->ease_q20, SLACK_MOST_HASTE_Q20) >> 8) >> 12;
+	media = media * (law_min(s->ease_q20, SLACK_MAX_HASTE_Q20) >> 8) >> 12;
 	s->is_paced_below_window = s->ease_q20 && media < bytes * 1000000 / view->srtt_us;
 	if (s->ease_q20 && (!gain || media < s->pacing))
 		s->pacing = law_max(media, 1);

@@ -19,7 +19,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use playpath_http::{Head, MOST_HEAD_BYTES, Range};
+use playpath_http::{Head, MAX_HEAD_BYTES, Range};
 use playpath_shell::{clap, since_epoch_s};
 use playpath_units::{AppParameters, Rate};
 use playpath_video::ServerPolicy;
@@ -326,7 +326,7 @@ fn read_request(stream: &mut UnixStream, deadline: Instant) -> std::io::Result<(
         }
         stream.set_read_timeout(Some(left))?;
         let count = stream.read(&mut chunk)?;
-        if count == 0 || bytes.len() + count > MOST_HEAD_BYTES + MAX_BODY {
+        if count == 0 || bytes.len() + count > MAX_HEAD_BYTES + MAX_BODY {
             return Err(std::io::Error::other("a request that does not end"));
         }
         bytes.extend_from_slice(&chunk[..count]);

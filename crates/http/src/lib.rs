@@ -16,7 +16,7 @@ mod version;
 
 pub use asked::{DELIVERY, delivery_line, read_delivery};
 pub use carrier::Carrier;
-pub use head::{Broken, Head, MOST_HEAD_BYTES};
+pub use head::{Broken, Head, MAX_HEAD_BYTES};
 pub use request::{Asked, Range};
 pub use version::{Http, Ordered};
 

@@ -6,7 +6,7 @@ use crate::words::{Words, described};
 use playpath_units::{Kind, ParamSpec, TableSpec};
 
 const LAST_SEED: u64 = i64::MAX as u64;
-const MOST_POINTS: u64 = 10_000_000;
+const MAX_POINTS: u64 = 10_000_000;
 const VALUE: Kind = Kind::Measure("a number with its unit, such as \"50 ms\"");
 
 const SCALES: Words<(), 2> = [("linear", "equal steps", ()), ("log", "equal ratios; both ends above zero", ())];
@@ -77,7 +77,7 @@ const AXIS: TableSpec = TableSpec::new(
         .example("[\"0 %\", \"0.5 %\", \"2 %\"]"),
         ParamSpec::new("from", VALUE, "One end of a range.").example("\"10 ms\""),
         ParamSpec::new("to", VALUE, "The other end, in the same unit.").example("\"200 ms\""),
-        ParamSpec::whole("steps", 2, (2, MOST_POINTS), "", "Levels of a range, its ends included."),
+        ParamSpec::whole("steps", 2, (2, MAX_POINTS), "", "Levels of a range, its ends included."),
         ParamSpec::text(
             "scale",
             "linear",
@@ -94,7 +94,7 @@ const SAMPLE: TableSpec = TableSpec::new(
         ParamSpec::new("kind", Kind::Described(&described(&SAMPLES)), "How they are drawn.")
             .needed()
             .example("\"latin_hypercube\""),
-        ParamSpec::new("points", Kind::Whole { low: 1, high: MOST_POINTS, unit: "" }, "How many.")
+        ParamSpec::new("points", Kind::Whole { low: 1, high: MAX_POINTS, unit: "" }, "How many.")
             .needed()
             .example("100"),
         ParamSpec::whole("seed", 1, (0, LAST_SEED), "", "Of the draws."),

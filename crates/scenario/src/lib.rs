@@ -50,7 +50,7 @@ pub use viewer::ViewerSpec;
 
 use check::{check, refuse_unread};
 use document::Document;
-use playpath_transport::mptcp::MOST_PATHS;
+use playpath_transport::mptcp::MAX_PATHS;
 use playpath_units::names::unknown;
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Kind, ParamSpec, TableSpec};
@@ -224,8 +224,8 @@ impl Scenario {
                 return Err(root.error(&key, unknown("path", name, names)));
             }
             let used = if sender.paths.is_empty() { self.paths.len() } else { sender.paths.len() };
-            if plays && used > MOST_PATHS {
-                let problem = format!("{used} paths are more than one connection can use; allowed: up to {MOST_PATHS}");
+            if plays && used > MAX_PATHS {
+                let problem = format!("{used} paths are more than one connection can use; allowed: up to {MAX_PATHS}");
                 return Err(root.error(&key, problem));
             }
             if plays

@@ -89,9 +89,9 @@ pub struct Conversation {
 }
 
 /// Most bytes of HTTP/2 frames that are queued ahead of transmission: the most that an urgent frame has to wait for.
-const MOST_UNSENT: u64 = 32 * 1024;
+const MAX_UNSENT: u64 = 32 * 1024;
 /// Most unfinished answers that are kept for the log.
-const MOST_ANSWERS: usize = 64;
+const MAX_ANSWERS: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -435,7 +435,7 @@ impl Conversation {
 
     /// An answer ends at this offset of the bytes in the clear.
     fn log(&mut self, access: Access, clear_end: u64) {
-        if self.answers.len() < MOST_ANSWERS {
+        if self.answers.len() < MAX_ANSWERS {
             let end = if self.secure.is_some() { u64::MAX } else { clear_end };
             self.answers.push_back(Access { clear_end, end, ..access });
         }
@@ -476,7 +476,7 @@ impl Conversation {
     /// HTTP/2's next frames, as long as little waits below them.
     fn fill(&mut self) {
         let Some(mut two) = self.two.take() else { return };
-        while self.unsent() < MOST_UNSENT
+        while self.unsent() < MAX_UNSENT
             && let Some(piece) = two.poll()
         {
             let mut clear_end = self.push(piece.bytes.len() as u64, Source::Bytes(piece.bytes.into()));

@@ -19,7 +19,7 @@ use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
 /// Most bytes of reports in one request.
-const MOST_REPORT_BYTES: usize = 64 * 1024;
+const MAX_REPORT_BYTES: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
 pub struct Answer {
@@ -133,7 +133,7 @@ impl Http {
         };
         let is_reports =
             asked.head.field("content-type").is_some_and(|kind| kind.eq_ignore_ascii_case("application/cmcd"));
-        if is_reports && size > MOST_REPORT_BYTES as u64 {
+        if is_reports && size > MAX_REPORT_BYTES as u64 {
             return Some(plain("413 Content Too Large", "", true, date));
         }
         let reports = is_reports.then(Vec::new);

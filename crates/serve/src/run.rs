@@ -19,7 +19,7 @@ use std::path::Path;
 
 /// Packets read before timers get their turn.
 const BATCH: usize = 64;
-const MOST_PACKET: usize = 65_536;
+const MAX_PACKET: usize = 65_536;
 
 /// Serve until the process is asked to stop.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -55,8 +55,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if logs.accesses.is_some() {
         server.log_accesses();
     }
-    let out = Vec::with_capacity(MOST_PACKET);
-    let mut looped = Loop { server, device, logs, clock: Clock::start(), buffer: vec![0; MOST_PACKET], out };
+    let out = Vec::with_capacity(MAX_PACKET);
+    let mut looped = Loop { server, device, logs, clock: Clock::start(), buffer: vec![0; MAX_PACKET], out };
     drive(&mut looped, &signals, stdin.as_ref())?;
     looped.end(arguments.record.as_deref())
 }

@@ -69,9 +69,9 @@ pub struct Server {
 }
 
 /// Reports of one request that are looked at: a batch of dash.js' has as many as its page says, one unless it says so.
-const MOST_REPORTS: usize = 256;
+const MAX_REPORTS: usize = 256;
 /// Resets that wait to leave; more are not sent.
-const MOST_REFUSALS: usize = 64;
+const MAX_REFUSALS: usize = 64;
 
 impl Server {
     pub fn new(settings: Settings, store: Store) -> Server {
@@ -252,7 +252,7 @@ impl Server {
 
     /// Apply a session's reports to all its connections, whichever connection they arrived over.
     fn take_reports(&mut self, now: Time, remote: SocketAddr, body: &str) {
-        for line in report_lines(body).take(MOST_REPORTS) {
+        for line in report_lines(body).take(MAX_REPORTS) {
             let report = parse(line).cmcd;
             for (id, connection) in &mut self.connections {
                 if connection.handle_report(now, &report) {
@@ -388,7 +388,7 @@ impl Server {
     }
 
     fn refuse(&mut self, packet: &Packet<'_>, segment: &Segment) {
-        if self.refusals.len() < MOST_REFUSALS
+        if self.refusals.len() < MAX_REFUSALS
             && let Some(reset) = refusal(packet, segment)
         {
             self.counts.refused_segments += 1;

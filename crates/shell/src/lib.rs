@@ -80,7 +80,7 @@ pub fn say(line: &impl Display) -> Result<(), Failure> {
 }
 
 /// The largest file that is read as a whole; a bandwidth trace of a week in milliseconds has half of it.
-pub const MOST_FILE_BYTES: u64 = 200_000_000;
+pub const MAX_FILE_BYTES: u64 = 200_000_000;
 
 /// The content of a regular file: a device or a pipe may never end.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
@@ -91,11 +91,11 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     // Files in /proc report no size, and other files may grow.
     let mut content = Vec::new();
     let file = File::open(path).map_err(in_words)?;
-    if kind.len() <= MOST_FILE_BYTES {
-        file.take(MOST_FILE_BYTES + 1).read_to_end(&mut content).map_err(in_words)?;
+    if kind.len() <= MAX_FILE_BYTES {
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut content).map_err(in_words)?;
     }
-    if kind.len().max(content.len() as u64) > MOST_FILE_BYTES {
-        return Err(io::Error::other(format!("is larger than {} MB", MOST_FILE_BYTES / 1_000_000)));
+    if kind.len().max(content.len() as u64) > MAX_FILE_BYTES {
+        return Err(io::Error::other(format!("is larger than {} MB", MAX_FILE_BYTES / 1_000_000)));
     }
     Ok(content)
 }

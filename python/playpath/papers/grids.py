@@ -39,7 +39,7 @@ _STANDINGS = {
     "behind": ("#ffffff", INK, ""),
 }
 _CELL, _GAP, _ROW = 0.34, 0.5, 0.26
-_MOST_COLUMNS = 22
+_MAX_COLUMNS = 22
 _SLANT = 2.4  # room for the slanted title of the last column
 
 
@@ -47,7 +47,7 @@ def sensitivity_grid(found: Sensitivity) -> Figure:
     """Claims down, the values of each unstated parameter across, in several rows that fit the page; the chosen value is framed."""
     rows: list[list[Unstated]] = [[]]
     for parameter in found.swept:
-        if sum(len(u.values) for u in [*rows[-1], parameter]) > _MOST_COLUMNS and rows[-1]:
+        if sum(len(u.values) for u in [*rows[-1], parameter]) > _MAX_COLUMNS and rows[-1]:
             rows.append([])
         rows[-1].append(parameter)
     columns = max(sum(len(u.values) for u in row) + _GAP * (len(row) - 1) for row in rows)

@@ -45,7 +45,7 @@ from playpath.scenario import Choices, Scenario, load, shipped
 
 _DEFAULT_PATHS = 100
 _DEFAULT_SESSIONS = 3
-MOST_SESSIONS = 1000
+MAX_SESSIONS = 1000
 """Limit of sessions on a path; the seeds of path i begin at i times this."""
 
 
@@ -137,7 +137,7 @@ class Population:
 
     def seeds(self, index: int) -> range:
         """The seeds of a path's sessions; no two paths share a seed, so that their randomness is independent."""
-        first = self.base.seeds[0] + index * MOST_SESSIONS
+        first = self.base.seeds[0] + index * MAX_SESSIONS
         return range(first, first + self.sessions)
 
     @cached_property

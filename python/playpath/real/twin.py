@@ -307,7 +307,7 @@ def _difference(
     """Kernel minus simulator, from pairs with the same seeds and the simulator's values with other seeds."""
     measured, modelled = [k for k, _ in pairs], [s for _, s in pairs]
     known = [value for value in others if value is not None]
-    if len(pairs) >= stats.FEWEST_FOR_INTERVAL and known and len(known) == len(others):
+    if len(pairs) >= stats.MIN_FOR_INTERVAL and known and len(known) == len(others):
         return stats.difference_from_model(measured, modelled, known)
     found = stats.differences(measured, modelled).tolist()
     return stats.mean(found), stats.mean_interval(found)

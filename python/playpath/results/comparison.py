@@ -379,7 +379,7 @@ class Comparison(Tabular):
 
 def played_of(runs: int) -> str:
     """A description of what `format_summary` shows for so many runs."""
-    is_interval = runs >= stats.FEWEST_FOR_INTERVAL
+    is_interval = runs >= stats.MIN_FOR_INTERVAL
     return f"{'Median and its 95 % interval' if is_interval else 'Mean'} of {runs} run{'' if runs == 1 else 's'}"
 
 

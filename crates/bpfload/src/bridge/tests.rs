@@ -118,7 +118,7 @@ fn a_post_is_read_with_its_body_and_what_is_too_long_is_dropped() {
     assert_eq!((&*post.method, &*post.target), OF_PLAYER);
     assert_eq!((question.body, question.local), (body, Some("10.0.0.1:80".parse().unwrap())));
     assert_eq!(report_lines(question.body).collect::<Vec<_>>(), ["e=ps,sid=\"a\"", "e=t,sid=\"a\""]);
-    let long = "x".repeat(MAX_BODY + MOST_HEAD_BYTES);
+    let long = "x".repeat(MAX_BODY + MAX_HEAD_BYTES);
     for (text, error) in [
         (format!("{head}Content-Length: 99999999\r\n\r\n{long}"), "a request that does not end"),
         (format!("{head}X: {long}"), "a head of more than 16 KiB"),

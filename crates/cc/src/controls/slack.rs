@@ -120,9 +120,9 @@ const ADAPTS: f64 = 2.0;
 /// Least ratio between needed and current rate after a new flow has come: one of equal strength takes half.
 const NEWCOMER: f64 = 2.0;
 /// Seconds: more than any buffer holds.
-const MOST_RESERVE: f64 = 3600.0;
+const MAX_RESERVE: f64 = 3600.0;
 /// Most of 1 / (1 - u) that the pace follows: beyond, the last digits of the level would rule, and no path is so fast.
-const MOST_HASTE: f64 = 64.0;
+const MAX_HASTE: f64 = 64.0;
 /// Share of its pace that an unhindered flow reaches.
 const KEPT: f64 = 0.9;
 const GIVE_BACK: f64 = 0.5;
@@ -240,7 +240,7 @@ impl Slack {
         let between = libm::cbrt(window * (1.0 - beta) / CUBIC_C).min(of_reno);
         let gain = (1.0 - (1.0 - beta) / self.weight()) / beta - 1.0;
         let cuts = ((needed / rate).max(NEWCOMER) - 1.0) / gain;
-        Duration::from_secs_f64((2.0 * (path::MEAN_ROUNDS * srtt + between * cuts)).min(MOST_RESERVE))
+        Duration::from_secs_f64((2.0 * (path::MEAN_ROUNDS * srtt + between * cuts)).min(MAX_RESERVE))
     }
 
     /// Rule 2: whether more would show. A flow that gets the best rate of a player that adapts gives it all that it could choose; if
@@ -324,7 +324,7 @@ impl Slack {
         let window = self.cwnd() * f64::from(view.mss) * 8.0 / view.srtt.as_secs_f64();
         let of_media = match self.told() {
             Some((_, top)) if urgency < 1.0 => {
-                self.settings.ease * top.as_bits_per_sec() as f64 * (1.0 / (1.0 - urgency)).min(MOST_HASTE)
+                self.settings.ease * top.as_bits_per_sec() as f64 * (1.0 / (1.0 - urgency)).min(MAX_HASTE)
             }
             _ => f64::INFINITY,
         };

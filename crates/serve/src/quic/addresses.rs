@@ -6,7 +6,7 @@ use playpath_transport::quic::packet::Address;
 use std::net::{IpAddr, SocketAddr};
 
 /// Most addresses kept per client, the latest ones: a NAT may change its port every half minute for hours.
-const MOST: usize = 16;
+const MAX: usize = 16;
 /// Placeholder for an address without a number; no path uses it.
 pub const STRANGER: Address = Address { host: u16::MAX, port: u16::MAX };
 
@@ -51,7 +51,7 @@ impl Addresses {
         let host = self.kept.iter().find(|(_, known)| known.0.ip() == ends.0.ip()).map(|(address, _)| address.host);
         let address = Address { host: host.unwrap_or(self.given), port: self.given };
         self.given += 1;
-        if self.kept.len() == MOST {
+        if self.kept.len() == MAX {
             let oldest = self.kept.iter().position(|(address, _)| !is_used(address.port)).unwrap_or(0);
             self.kept.remove(oldest);
         }

@@ -8,7 +8,7 @@
 
 use crate::conversation::Access;
 use crate::quic::identity::Tls;
-use crate::quic::keys::MOST_PATHS;
+use crate::quic::keys::MAX_PATHS;
 use crate::quic::session::{Envelope, Further, Opening, Session};
 use crate::quic::tokens::Tokens;
 use crate::record::Recorder;
@@ -29,15 +29,15 @@ use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Least UDP payload of a datagram that opens a connection (RFC 9000 §14.1).
-pub const LEAST_INITIAL: usize = 1200;
+pub const MIN_INITIAL: usize = 1200;
 /// Least connection id that a client's first packet may go to (§7.2).
-const LEAST_ORIGINAL: usize = 8;
+const MIN_ORIGINAL: usize = 8;
 /// Bytes of own connection ids.
 const CID: usize = 8;
 /// IPv6 and UDP.
 pub const HEADERS: u32 = 48;
 /// Answers to strangers that wait to leave; more are not sent.
-const MOST_REFUSALS: usize = 64;
+const MAX_REFUSALS: usize = 64;
 
 pub struct Settings {
     pub sender: SenderSpec,
@@ -172,7 +172,7 @@ impl Server {
         let Some(header) = Header::parse(bytes, CID) else { return };
         let (destination, first) = match header {
             Header::Unknown { destination, source } => {
-                if bytes.len() >= LEAST_INITIAL {
+                if bytes.len() >= MIN_INITIAL {
                     self.refuse(envelope, Some(version_negotiation(&bytes[destination], &bytes[source])));
                 }
                 return;
@@ -189,7 +189,7 @@ impl Server {
             return self.refuse(envelope, reset);
         }
         let id = known.or_else(|| {
-            let is_whole = bytes.len() >= LEAST_INITIAL && destination.len() >= LEAST_ORIGINAL;
+            let is_whole = bytes.len() >= MIN_INITIAL && destination.len() >= MIN_ORIGINAL;
             let (source, token) = first.filter(|_| is_whole)?;
             self.knock(now, envelope, (&bytes[destination], &bytes[source], &bytes[token]))
         });
@@ -221,7 +221,7 @@ impl Server {
 
     /// Send an answer, if there is one, to an address for which no state is kept.
     fn refuse(&mut self, envelope: Envelope, answer: Option<Vec<u8>>) {
-        if self.refusals.len() < MOST_REFUSALS {
+        if self.refusals.len() < MAX_REFUSALS {
             self.refusals.extend(answer.map(|answer| (Envelope { ecn: Ecn::NotEct, ..envelope }, answer)));
         }
     }
@@ -257,7 +257,7 @@ impl Server {
         let (cc, window) = (sender.cc.clone(), config.initial_window);
         let control = move |_path| cc.build(window);
         let further = Further {
-            controls: (1..MOST_PATHS as u8).map(&control).collect(),
+            controls: (1..MAX_PATHS as u8).map(&control).collect(),
             scheduler: sender.scheduler.build(),
             is_coupled: sender.cc.is_coupled(),
         };

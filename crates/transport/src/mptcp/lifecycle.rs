@@ -8,7 +8,7 @@ use super::receiving::DataReceiver;
 use super::scheduler::Scheduler;
 use super::subflow::{PathConfig, SentMappings, Stage, Subflow};
 use super::subflows::Subflows;
-use super::{MOST_PATHS, MptcpConfig, MptcpConnection};
+use super::{MAX_PATHS, MptcpConfig, MptcpConnection};
 use crate::tcp::config::{Config, FlowControl, Handshake, HeaderSize};
 use crate::tcp::{Connection, Event};
 use playpath_cc::Sibling;
@@ -26,7 +26,7 @@ impl MptcpConnection {
         paths: Vec<PathConfig>,
         is_client: bool,
     ) -> MptcpConnection {
-        assert!((1..=MOST_PATHS).contains(&paths.len()), "{} paths; 1 to {MOST_PATHS} are possible", paths.len());
+        assert!((1..=MAX_PATHS).contains(&paths.len()), "{} paths; 1 to {MAX_PATHS} are possible", paths.len());
         let mss = paths.iter().map(|p| p.tcp.mss).max().unwrap_or(0);
         let subflows: Vec<_> = paths.into_iter().zip(0..).map(|(path, index)| Subflow::new(path, index)).collect();
         let idle = Sibling {

@@ -54,7 +54,7 @@ use subflow::{Stage, Subflow};
 use subflows::Subflows;
 
 /// tcp_wmem\[0\], the part of a connection's send buffer in addition to its subflows' (`__mptcp_sync_sndbuf`).
-const LEAST_BUFFER: u64 = 4096;
+const MIN_BUFFER: u64 = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MptcpConfig {
@@ -111,10 +111,10 @@ pub struct MptcpConnection {
 }
 
 /// The most paths of a connection: each is a bit of its sets of paths.
-pub const MOST_PATHS: usize = 32;
+pub const MAX_PATHS: usize = 32;
 
 impl MptcpConnection {
-    /// Active open on path 0. At most [`MOST_PATHS`] paths.
+    /// Active open on path 0. At most [`MAX_PATHS`] paths.
     pub fn connect(
         now: Time,
         config: MptcpConfig,
@@ -147,7 +147,7 @@ impl MptcpConnection {
         let free = (1..self.subflows.len()).find(|&index| self.subflows[index].stage == Stage::Dead);
         let index = match free {
             Some(index) => index,
-            None if self.subflows.len() < MOST_PATHS => self.subflows.len(),
+            None if self.subflows.len() < MAX_PATHS => self.subflows.len(),
             None => return None,
         };
         let mut subflow = Subflow::new(path, index as u8);
@@ -243,7 +243,7 @@ impl MptcpConnection {
         let Room::Buffer { per_packet } = self.level.room() else { return self.config.send_buffer };
         let subflows = self.subflows.iter().filter(|subflow| subflow.tcp.is_some());
         let held: u64 = subflows.map(|subflow| scheduler::buffer(subflow.sized_for, per_packet)).sum();
-        self.config.send_buffer.min(LEAST_BUFFER + held)
+        self.config.send_buffer.min(MIN_BUFFER + held)
     }
 
     /// Bytes written and never sent.

@@ -14,7 +14,7 @@
 //! Units: data offsets; the DATA_FIN counts one. Tested by `tests/mptcp.rs`.
 
 use super::level::Arrivals;
-use super::{MOST_PATHS, MptcpConfig};
+use super::{MAX_PATHS, MptcpConfig};
 use crate::tcp::receiver::AutoTuning;
 use playpath_units::{Duration, Time};
 
@@ -33,9 +33,9 @@ pub(crate) struct DataReceiver {
     rtt: Duration,
     is_one_silent: bool,
     /// The window last advertised over each path.
-    told: [u32; MOST_PATHS],
+    told: [u32; MAX_PATHS],
     /// Each subflow's threshold.
-    thresholds: [u64; MOST_PATHS],
+    thresholds: [u64; MAX_PATHS],
 }
 
 impl DataReceiver {
@@ -53,8 +53,8 @@ impl DataReceiver {
             tuning,
             rtt: Duration::ZERO,
             is_one_silent: true,
-            told: [0; MOST_PATHS],
-            thresholds: [advertised; MOST_PATHS],
+            told: [0; MAX_PATHS],
+            thresholds: [advertised; MAX_PATHS],
         }
     }
 

@@ -18,7 +18,7 @@ use std::net::IpAddr;
 /// An ADD_ADDR without echo is repeated after this time.
 const ANNOUNCE_AGAIN: Duration = Duration::from_secs(1);
 /// After so many the peer is taken for one that does not echo.
-const MOST_ANNOUNCEMENTS: u32 = 20;
+const MAX_ANNOUNCEMENTS: u32 = 20;
 
 impl MptcpConnection {
     pub(super) fn open_active(&mut self, now: Time, path: usize) {
@@ -262,7 +262,7 @@ impl MptcpConnection {
     #[cold]
     fn announce(&mut self, now: Time, most: usize) {
         self.announce_at = Time::MAX;
-        if self.unechoed != 0 && self.announced < MOST_ANNOUNCEMENTS * self.addresses.len() as u32 {
+        if self.unechoed != 0 && self.announced < MAX_ANNOUNCEMENTS * self.addresses.len() as u32 {
             self.announced += 1;
             self.announce_at = now + ANNOUNCE_AGAIN;
         }

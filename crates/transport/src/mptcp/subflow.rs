@@ -108,10 +108,10 @@ impl SentMappings {
 }
 
 /// Linux sizes a send buffer for ten packets at least (`tcp_sndbuf_expand`).
-const LEAST_SIZED: u32 = 10;
+const MIN_SIZED: u32 = 10;
 
 /// Most mappings kept for unread data: more than the segments that fit into any window, so only an attacker reaches it.
-const MOST_MAPPINGS: usize = 1 << 16;
+const MAX_MAPPINGS: usize = 1 << 16;
 
 pub(crate) struct Subflow {
     /// Settings and control of a path that is not opened yet.
@@ -165,7 +165,7 @@ impl Subflow {
             verified: u64::MAX,
             failed_seq: None,
             rto_count: 0,
-            sized_for: LEAST_SIZED,
+            sized_for: MIN_SIZED,
             has_ack_come: false,
             srtt_range: (Duration::MAX, Duration::ZERO),
         }
@@ -229,7 +229,7 @@ impl Subflow {
     fn insert_mapping(&mut self, received: Received) {
         let mapping = &received.mapping;
         let index = self.received.partition_point(|known| known.mapping.offset < mapping.offset);
-        let is_full = self.received.len() >= MOST_MAPPINGS;
+        let is_full = self.received.len() >= MAX_MAPPINGS;
         match self.received.get_mut(index) {
             // Linux repeats a mapping with each of the segments that it covers.
             Some(known) if known.mapping.offset == mapping.offset => {

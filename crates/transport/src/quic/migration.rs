@@ -22,7 +22,7 @@ const MAX_RESPONSES: usize = 4;
 /// PATH_CHALLENGE frames of one validation (§8.2.1).
 const MAX_CHALLENGES: u32 = 3;
 /// A smaller rest of the allowance is not used.
-pub(crate) const LEAST_DATAGRAM: u64 = 64;
+pub(crate) const MIN_DATAGRAM: u64 = 64;
 
 /// A validation under way (§8.2).
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +144,7 @@ impl Route {
     }
     #[cold]
     fn deadline_of(&self, validation: &Validation) -> Time {
-        let may_challenge = validation.sent < MAX_CHALLENGES && self.allowance() >= LEAST_DATAGRAM;
+        let may_challenge = validation.sent < MAX_CHALLENGES && self.allowance() >= MIN_DATAGRAM;
         if may_challenge { validation.next_at.min(validation.until) } else { validation.until }
     }
 
@@ -258,7 +258,7 @@ impl Connection {
             self.path_datagram(now, (kind, Frame::PathResponse(token)), (to, allowed), out);
             return true;
         }
-        let may_challenge = self.lane.route.allowance() >= LEAST_DATAGRAM;
+        let may_challenge = self.lane.route.allowance() >= MIN_DATAGRAM;
         let wait = self.pto();
         let Some(validation) = self.lane.route.validation.as_mut().filter(|_| may_challenge) else { return false };
         if validation.sent >= MAX_CHALLENGES || validation.next_at > now {

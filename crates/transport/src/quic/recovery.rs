@@ -24,7 +24,7 @@ use playpath_units::{Duration, Time};
 use std::sync::Arc;
 
 /// Datagram size that every QUIC path supports, bytes of UDP payload (RFC 9000 §14).
-const LEAST_MAX_DATAGRAM: u32 = 1200;
+const MIN_MAX_DATAGRAM: u32 = 1200;
 
 /// Packets newly acknowledged by one ACK.
 #[derive(Default)]
@@ -274,7 +274,7 @@ impl Connection {
     /// Smaller ones leave from now on, over every path; what was in it goes again at once, and no congestion is seen in it, since no queue
     /// was full (as Linux's TCP does it, `tcp_simple_retransmit`; RFC 9002 says nothing of it).
     pub fn handle_too_big(&mut self, datagram: &Datagram, bytes: u32) {
-        if bytes < LEAST_MAX_DATAGRAM || self.state != State::Open || !self.turn_to(datagram.path_id) {
+        if bytes < MIN_MAX_DATAGRAM || self.state != State::Open || !self.turn_to(datagram.path_id) {
             return;
         }
         if bytes < self.config.datagram_bytes {

@@ -78,7 +78,7 @@ const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
 
 /// A peer's MSS counts as this at least, options included (Linux `TCP_MIN_SND_MSS`): a full set of options and eight bytes. A smaller
 /// one would have us send a packet for each byte.
-const LEAST_MSS: u32 = 48;
+const MIN_MSS: u32 = 48;
 
 /// Opening and closing: the segments and the timer that belong to neither half.
 #[derive(Debug)]
@@ -353,7 +353,7 @@ impl Connection {
         }
         let peer_mss = match segment.syn_options.mss {
             0 => 536, // RFC 9293 §3.7.1
-            mss => LEAST_MSS.max(mss.into()),
+            mss => MIN_MSS.max(mss.into()),
         };
         let timestamps = self.config().timestamps && segment.timestamps.is_some();
         let option_bytes = if timestamps { 12 } else { 0 };

@@ -9,7 +9,7 @@ use crate::quic::packet::Datagram;
 use std::any::Any;
 
 /// Least number of places.
-const LEAST: usize = 64;
+const MIN: usize = 64;
 
 /// Parcels under way, of all connections and transports.
 #[derive(Default)]
@@ -32,7 +32,7 @@ impl Parcels {
         let mut is_held = vec![false; self.places.len()];
         under_way.filter_map(|packet| packet.payload.parcel()).for_each(|place| is_held[place as usize] = true);
         let held = is_held.iter().filter(|is_held| **is_held).count();
-        let wanted = (2 * held).max(LEAST).max(self.places.len());
+        let wanted = (2 * held).max(MIN).max(self.places.len());
         is_held.resize(wanted, false);
         self.places.resize_with(wanted, || None);
         // The first are taken first: they are in the processor's cache.

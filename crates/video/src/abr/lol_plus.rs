@@ -25,7 +25,7 @@ pub(super) static ENTRY: AbrEntry = AbrEntry {
     build: |params| Box::new(LolPlus::new(params.number("initial"))),
 };
 
-const LEAST_BUFFER: f64 = 0.3;
+const MIN_BUFFER: f64 = 0.3;
 const LATENCY_SCALE: f64 = 100.0;
 /// A rung this near to the throughput is too high, bit/s.
 const MARGIN: f64 = 10_000.0;
@@ -91,7 +91,7 @@ impl LolPlus {
             share => share,
         };
         let download_time = asked.download_time(ladder.bits_per_sec(current));
-        if asked.level - download_time < LEAST_BUFFER {
+        if asked.level - download_time < MIN_BUFFER {
             let lower = (0..current).rev().find(|&rung| asked.throughput > ladder.bits_per_sec(rung));
             return lower.unwrap_or(current);
         }
@@ -111,7 +111,7 @@ impl LolPlus {
             let bits_per_sec = ladder.bits_per_sec(rung);
             let download_time = asked.download_time(bits_per_sec);
             let next_level = asked.next_level(download_time);
-            if next_level < LEAST_BUFFER {
+            if next_level < MIN_BUFFER {
                 continue;
             }
             let stall = (download_time - next_level).max(0.00001);
@@ -132,7 +132,7 @@ impl LolPlus {
         let (mut least, mut choice) = (f64::INFINITY, 0);
         for rung in 0..ladder.count() {
             let bits_per_sec = ladder.bits_per_sec(rung);
-            let is_low = asked.next_level(asked.download_time(bits_per_sec)) < LEAST_BUFFER;
+            let is_low = asked.next_level(asked.download_time(bits_per_sec)) < MIN_BUFFER;
             let mut weights = weights;
             if rung > 0 && (bits_per_sec > asked.throughput - MARGIN || is_low) {
                 weights[0] = DETERRENT;

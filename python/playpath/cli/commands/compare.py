@@ -21,14 +21,14 @@ from playpath.results.sensitivity import Sensitivity
 from playpath.run import worlds
 from playpath.run.compare import compare
 from playpath.run.sanity import doubts, inert
-from playpath.run.sensitivity import MOST_SEEDS, check, sensitivity
+from playpath.run.sensitivity import MAX_SEEDS, check, sensitivity
 from playpath.scenario import load, shipped
 from playpath.show import console
 
 INTERRUPTED = 130
 _HIGHEST_PRICE = 1e9
 """Price of 10^9 bytes, in any currency."""
-_MOST_CAUSES = 3
+_MAX_CAUSES = 3
 """For so many senders, from the best on, the causes are shown; those of the last sender are always shown."""
 
 
@@ -84,7 +84,7 @@ def command(
         check_file(latex, "--latex", [shipped.find(scenario)])
     if sensitive:
         count = check(loaded, worlds.world(place).name)
-        console.message(f"sensitivity: {count} variations of the path follow, each with at most {MOST_SEEDS} seeds")
+        console.message(f"sensitivity: {count} variations of the path follow, each with at most {MAX_SEEDS} seeds")
     name = worlds.world(place).name
     question = {"world": name, "manifest": manifest(loaded, name, loaded.seeds)}
     where = results_folder(out, loaded.name, "comparison.json", question)
@@ -180,10 +180,10 @@ def _causes(lines: list[str]) -> list[str]:
     >>> _causes(list("abcde")), _causes(list("abcdef"))
     (['a', 'b', 'c', 'd', 'e'], ['a', 'b', 'c', '2 more, in the report', 'f'])
     """
-    between = len(lines) - _MOST_CAUSES - 1
+    between = len(lines) - _MAX_CAUSES - 1
     if between < 2:
         return lines
-    return [*lines[:_MOST_CAUSES], f"{between} more, in the report", lines[-1]]
+    return [*lines[:_MAX_CAUSES], f"{between} more, in the report", lines[-1]]
 
 
 def _print_sensitivity(found: Sensitivity) -> None:

@@ -10,7 +10,7 @@
 use super::super::Connection;
 use super::super::lane::{Lane, Standing};
 use super::super::packet::{Frame, FrameList, Space};
-use super::super::sending::LEAST_ROOM;
+use super::super::sending::MIN_ROOM;
 use super::super::sent::Sent;
 use crate::mptcp::level::{Switch, SwitchSide};
 use crate::mptcp::scheduler::{Blockage, Context, Decision, Relief, SubflowView};
@@ -114,7 +114,7 @@ impl Connection {
             self.lane.queue.push(frame, false, 0);
             count = 1;
         }
-        while count < FrameList::CAPACITY && room >= LEAST_ROOM {
+        while count < FrameList::CAPACITY && room >= MIN_ROOM {
             let Some(next) = self.streams.next_frame(room) else { break };
             room -= next.bytes;
             self.lane.queue.push(next.frame, next.is_again, 0);

@@ -21,7 +21,7 @@ use super::lane::{Lane, Standing};
 use super::migration::Route;
 use super::packet::{Datagram, Frame, Kind, Space};
 use super::{Connection, Info, Stats};
-use crate::mptcp::MOST_PATHS;
+use crate::mptcp::MAX_PATHS;
 use crate::mptcp::level::{LevelStats, PathStats};
 use crate::mptcp::scheduler::{Scheduler, SubflowView};
 use crate::mptcp::{Switch, level};
@@ -83,7 +83,7 @@ impl Connection {
         is_coupled: bool,
     ) {
         let count = 1 + controls.len();
-        assert!(count <= MOST_PATHS, "{count} paths; at most {MOST_PATHS} are possible");
+        assert!(count <= MAX_PATHS, "{count} paths; at most {MAX_PATHS} are possible");
         let route = |id: u8| if self.is_client { Route::of_client(id) } else { self.lane.route.further(id) };
         let further = |(control, id): (_, u8)| Box::new(Lane::further(id, route(id), &self.config, control));
         let others: Vec<_> = controls.into_iter().zip(1..).map(further).collect();

@@ -25,7 +25,7 @@ const LINUX_DELAY: Duration = Duration::from_millis(40);
 /// TCP_FASTRETRANS_THRESH: so many ACKs behind a gap leave at once.
 const DUPLICATE_ACKS: u8 = 3;
 /// `tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`, `tcp_comp_sack_slack_ns`, and the part of the RTT.
-const MOST_COMPRESSED: u8 = 44;
+const MAX_COMPRESSED: u8 = 44;
 const SACK_DELAY: Duration = Duration::from_millis(1);
 const SACK_SLACK: Duration = Duration::from_micros(100);
 const SACK_RTT_PART: u64 = 20;
@@ -161,7 +161,7 @@ impl AckPolicy {
         if self.duplicate_acks < DUPLICATE_ACKS {
             self.duplicate_acks += 1;
             self.is_due = true;
-        } else if self.compressed >= MOST_COMPRESSED || (is_waiting && is_crowded) {
+        } else if self.compressed >= MAX_COMPRESSED || (is_waiting && is_crowded) {
             self.is_due = true;
         } else {
             self.compressed += 1;

@@ -17,7 +17,7 @@ pub(crate) const FIRST_BYTES: [u32; 3] = [1, 0, 1];
 /// CE marks since the last ACK that ask for one (RFC 9768 §3.2.2.5.1: 2 while data is unacknowledged).
 const MARKS_AN_ACK: u8 = 2;
 /// Bytes of options that a TCP header has room for.
-const MOST_OPTION_BYTES: u32 = 40;
+const MAX_OPTION_BYTES: u32 = 40;
 
 #[derive(Debug)]
 pub(crate) struct Marks {
@@ -104,7 +104,7 @@ impl Marks {
             return;
         }
         let beside_payload = if segment.payload_len > 0 { mss.saturating_sub(segment.payload_len) } else { u32::MAX };
-        let room = MOST_OPTION_BYTES.saturating_sub(segment.option_bytes()).min(beside_payload & !3);
+        let room = MAX_OPTION_BYTES.saturating_sub(segment.option_bytes()).min(beside_payload & !3);
         if let Some(option) = self.fitting(room) {
             segment.accecn = Some(option);
             self.news = 0;

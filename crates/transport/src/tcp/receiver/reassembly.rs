@@ -5,7 +5,7 @@
 //! Invariants: ranges are sorted, disjoint, not adjacent, all above `next`. Nothing is allocated while data comes in order.
 
 /// Ranges kept above a gap. What would make more is as if lost: each costs memory and time, and a peer may make them of single bytes.
-const MOST_RANGES: usize = 1 << 15;
+const MAX_RANGES: usize = 1 << 15;
 const REMEMBERED: usize = 4;
 
 #[derive(Debug, Default)]
@@ -161,7 +161,7 @@ impl Unruly {
         };
         let to = from + self.ranges[from..].iter().take_while(|range| range.0 <= end).count();
         if from == to {
-            let is_kept = self.ranges.len() < MOST_RANGES;
+            let is_kept = self.ranges.len() < MAX_RANGES;
             if is_kept {
                 self.ranges.insert(from, (start, end));
                 self.bytes += end - start;

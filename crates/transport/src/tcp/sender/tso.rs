@@ -21,7 +21,7 @@ use crate::tcp::config::PacingBurst;
 use playpath_units::{Duration, Rate, Time};
 
 /// What fits into one buffer, in bytes: 64 kB less room for headers (`sk_gso_max_size`).
-const MOST_BYTES: u64 = 65_215;
+const MAX_BYTES: u64 = 65_215;
 /// Before the first RTT Linux knows no rate and takes the largest.
 const UNKNOWN_RATE: Rate = Rate::from_bits_per_sec(u64::MAX);
 /// An ACK is waited for if it is as near as this.
@@ -151,8 +151,8 @@ impl Sender {
 /// Segments of `mss` in one group at `rate`.
 fn group_size(rate: Rate, min_rtt: Duration, mss: u32, fewest: u32) -> u32 {
     let near = (min_rtt.as_nanos() / 1000) >> 9; // tcp_tso_rtt_log
-    let bonus = if near < 32 { MOST_BYTES >> near } else { 0 };
-    let bytes = (rate.as_bits_per_sec() / 8 / 1024 + bonus).min(MOST_BYTES);
+    let bonus = if near < 32 { MAX_BYTES >> near } else { 0 };
+    let bytes = (rate.as_bits_per_sec() / 8 / 1024 + bonus).min(MAX_BYTES);
     (bytes / u64::from(mss)).max(u64::from(fewest)) as u32
 }
 

@@ -18,7 +18,7 @@ pub(super) struct ReportedBuffer {
 }
 
 /// dash.js: an empty buffer counts as 500 ms, and five times the rate that just suffices is asked for.
-const LEAST_LEVEL_MS: u64 = 500;
+const MIN_LEVEL_MS: u64 = 500;
 const RTP_SAFETY: u64 = 5;
 
 impl Track {
@@ -93,7 +93,7 @@ impl Track {
         cmcd.dl_ms = cmcd.bl_ms;
         cmcd.mtp_kbps = self.measured_kbps();
         // bit / ms = kbit/s.
-        cmcd.rtp_kbps = buffer.map(|buffer| RTP_SAFETY * bytes * 8 / buffer.level_ms.max(LEAST_LEVEL_MS));
+        cmcd.rtp_kbps = buffer.map(|buffer| RTP_SAFETY * bytes * 8 / buffer.level_ms.max(MIN_LEVEL_MS));
         cmcd.bs = buffer.is_some_and(|buffer| buffer.is_starved);
     }
 
