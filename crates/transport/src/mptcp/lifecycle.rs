@@ -64,7 +64,7 @@ impl MptcpConnection {
             is_alone: true,
             failure: Failure::None,
             is_aborted: false,
-            told: None,
+            app_parameters: None,
             events: 0,
             bytes_delivered: 0,
             config,
@@ -118,7 +118,7 @@ impl MptcpConnection {
     /// A subflow's TCP may have changed its state, lost a timer or made progress.
     #[inline(always)]
     pub(super) fn after_subflow_event(&mut self, now: Time, path: usize) {
-        if self.subflows[path].tcp.as_ref().is_some_and(Connection::has_news) {
+        if self.subflows[path].tcp.as_ref().is_some_and(Connection::has_pending_events) {
             self.take_tcp_events(now, path);
         }
         self.subflows.note_sibling(path);
@@ -154,7 +154,7 @@ impl MptcpConnection {
                 tcp.abort();
                 while tcp.poll_event().is_some() {}
             }
-            self.bury(path);
+            self.retire_subflow(path);
         }
     }
 
@@ -166,7 +166,7 @@ impl MptcpConnection {
     }
 
     #[cold]
-    pub(super) fn bury(&mut self, path: usize) {
+    pub(super) fn retire_subflow(&mut self, path: usize) {
         self.subflows.touch(path).stage = Stage::Dead;
         self.reinject_held(path);
         self.subflows.touch(path).sent = SentMappings::default();

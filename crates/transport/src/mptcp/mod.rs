@@ -105,7 +105,7 @@ pub struct MptcpConnection {
     /// Ended by [`abort`](Self::abort).
     is_aborted: bool,
     /// The application's last parameters, with their time; also passed to subflows that join later.
-    told: Option<(Time, AppParameters)>,
+    app_parameters: Option<(Time, AppParameters)>,
     events: u8,
     bytes_delivered: u64,
 }
@@ -167,14 +167,15 @@ impl MptcpConnection {
             return;
         }
         // Only the receiver of data uses it.
-        let is_open = (segment.sequence_len() > 0).then(|| self.receiver.can_tell_as_much(path, segment.payload_len));
+        let is_open =
+            (segment.sequence_len() > 0).then(|| self.receiver.can_advertise_as_much(path, segment.payload_len));
         let (subflow, at) = self.subflows.touch_at(now, path);
         let Some(tcp) = &mut subflow.tcp else { return };
         if let Some(is_open) = is_open {
-            tcp.set_window_above(self.receiver.told(path), is_open);
+            tcp.set_window_above(self.receiver.advertised_window(path), is_open);
         }
         tcp.handle_segment(at, segment);
-        subflow.has_ack_come |= segment.flags.contains(Flags::ACK);
+        subflow.has_ack_arrived |= segment.flags.contains(Flags::ACK);
         if subflow.tcp.as_ref().is_some_and(|tcp| tcp.readable() > 0) {
             self.take_data(now, path);
             self.ask_for_ack(path);
@@ -260,14 +261,14 @@ impl MptcpConnection {
     /// Take up to `max` bytes in order. Poll for a segment after it: the window may have opened.
     pub fn read(&mut self, max: u64) -> u64 {
         let subflows = &mut self.subflows;
-        let (taken, tell) = self.receiver.read(max, |copied| {
+        let (taken, should_advertise) = self.receiver.read(max, |copied| {
             subflows
                 .touch_all()
                 .filter_map(|subflow| subflow.tcp.as_mut())
                 .for_each(|tcp| tcp.grow_receive_buffer(copied));
         });
         self.bytes_delivered += taken;
-        if tell {
+        if should_advertise {
             self.request_acks();
         } else if taken > 0 {
             self.release_acks();
@@ -308,7 +309,7 @@ impl MptcpConnection {
 
     /// Pass the application's parameters of the video to the scheduler and to every subflow's control, now or when it joins.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
-        self.told = Some((now, parameters));
+        self.app_parameters = Some((now, parameters));
         self.level.set_app_parameters(now, parameters);
         for tcp in self.subflows.touch_all().filter_map(|s| s.tcp.as_mut()) {
             tcp.set_app_parameters(now, parameters);

@@ -33,7 +33,7 @@ pub(crate) struct DataReceiver {
     rtt: Duration,
     is_one_silent: bool,
     /// The window last advertised over each path.
-    told: [u32; MAX_PATHS],
+    advertised_windows: [u32; MAX_PATHS],
     /// Each subflow's threshold.
     thresholds: [u64; MAX_PATHS],
 }
@@ -53,7 +53,7 @@ impl DataReceiver {
             tuning,
             rtt: Duration::ZERO,
             is_one_silent: true,
-            told: [0; MAX_PATHS],
+            advertised_windows: [0; MAX_PATHS],
             thresholds: [advertised; MAX_PATHS],
         }
     }
@@ -121,14 +121,16 @@ impl DataReceiver {
 
     /// Whether, with `payload` more bytes in the buffer, a window at least as wide as the last one over `path` can be advertised.
     #[inline(always)]
-    pub fn can_tell_as_much(&self, path: usize, payload: u32) -> bool {
+    pub fn can_advertise_as_much(&self, path: usize, payload: u32) -> bool {
         let held = self.held() + u64::from(payload);
-        self.tuning.as_ref().is_none_or(|tuning| self.window_of(tuning, path, held) >= self.told[path].into())
+        self.tuning
+            .as_ref()
+            .is_none_or(|tuning| self.window_of(tuning, path, held) >= self.advertised_windows[path].into())
     }
 
     /// The window as told last over `path`.
-    pub fn told(&self, path: usize) -> u32 {
-        self.told[path]
+    pub fn advertised_window(&self, path: usize) -> u32 {
+        self.advertised_windows[path]
     }
 
     /// Nothing that came waits, be it for the reader or behind a gap.
@@ -144,8 +146,8 @@ impl DataReceiver {
     /// Window to advertise with an ACK over `path`; moves the right edge in steps of a segment.
     #[inline(always)]
     pub fn window(&mut self, path: usize) -> u32 {
-        self.told[path] = self.window_now(path);
-        self.told[path]
+        self.advertised_windows[path] = self.window_now(path);
+        self.advertised_windows[path]
     }
 
     fn window_now(&mut self, path: usize) -> u32 {

@@ -140,7 +140,7 @@ pub(crate) struct Subflow {
     pub rto_count: u64,
     /// Packets that Linux's send buffer was sized for, and whether an ACK has arrived since then.
     pub sized_for: u32,
-    pub has_ack_come: bool,
+    pub has_ack_arrived: bool,
     pub srtt_range: (Duration, Duration),
 }
 
@@ -166,7 +166,7 @@ impl Subflow {
             failed_seq: None,
             rto_count: 0,
             sized_for: MIN_SIZED,
-            has_ack_come: false,
+            has_ack_arrived: false,
             srtt_range: (Duration::MAX, Duration::ZERO),
         }
     }
@@ -304,7 +304,7 @@ impl Subflow {
     /// has room (`tcp_check_space`, `tcp_should_expand_sndbuf`); it never shrinks.
     #[inline(always)]
     pub fn size_buffer(&mut self, is_writer_waiting: bool) {
-        if std::mem::take(&mut self.has_ack_come)
+        if std::mem::take(&mut self.has_ack_arrived)
             && is_writer_waiting
             && let Some(tcp) = &self.tcp
             && let window = tcp.send_window()

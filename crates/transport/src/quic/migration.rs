@@ -162,13 +162,13 @@ pub(super) struct Renewal {
     /// The control of the path of this number.
     make: Box<dyn Fn(u8) -> Box<dyn CongestionControl> + Send>,
     /// What the application told last: a new control is told it, too.
-    pub told: Option<AppParameters>,
+    pub app_parameters: Option<AppParameters>,
 }
 
 impl Connection {
     /// Who makes another control when the peer is reached by another path. Without, the control stays and its window is set.
     pub fn renewed_by(mut self, make: impl Fn(u8) -> Box<dyn CongestionControl> + Send + 'static) -> Connection {
-        self.renewal = Some(Box::new(Renewal { make: Box::new(make), told: None }));
+        self.renewal = Some(Box::new(Renewal { make: Box::new(make), app_parameters: None }));
         self
     }
 
@@ -193,7 +193,10 @@ impl Connection {
         match &self.renewal {
             Some(renewal) => {
                 path.start_anew(now, &self.config, (renewal.make)(self.lane.id));
-                renewal.told.into_iter().for_each(|told| path.set_app_parameters(now, told));
+                renewal
+                    .app_parameters
+                    .into_iter()
+                    .for_each(|app_parameters| path.set_app_parameters(now, app_parameters));
             }
             None => path.keep_control(now, &self.config),
         }
@@ -232,7 +235,7 @@ impl Connection {
             }
             let remote = self.lane.route.remote;
             if !self.is_client {
-                self.tell(Event::Migrated(remote));
+                self.raise(Event::Migrated(remote));
             }
         }
     }
@@ -246,7 +249,7 @@ impl Connection {
                 self.start_path_anew(now);
             }
             None if self.lane.standing == Standing::Opening => self.path_is_invalid(now),
-            None => self.vanish(Reason::Path),
+            None => self.close_silently(Reason::Path),
         }
     }
 

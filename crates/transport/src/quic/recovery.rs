@@ -165,11 +165,11 @@ impl Connection {
     fn sample_rtt(&mut self, now: Time, space: Space, ack: &Ack, delivery: &mut Delivery) {
         let sample = now.saturating_since(self.lane.spaces[space as usize].board.largest_acked_sent_at());
         let exponent = self.handshake.peer_exponent();
-        let told = match space {
+        let reported = match space {
             Space::Initial | Space::Handshake => Duration::ZERO,
             Space::Data => Duration::from_micros((ack.delay << exponent).min(1 << 32)),
         };
-        let delay = if self.handshake.is_confirmed() { told.min(self.peer_delay()) } else { told };
+        let delay = if self.handshake.is_confirmed() { reported.min(self.peer_delay()) } else { reported };
         self.lane.path.rtt.add_sample(now, sample, delay);
         self.lane.stats.rtt_samples += 1;
         self.lane.stats.rtt_sum += sample;
@@ -303,7 +303,7 @@ impl Connection {
             }
             self.requeue(Space::Data, &sent);
         }
-        self.tell(Event::EarlyDataRejected);
+        self.raise(Event::EarlyDataRejected);
     }
 
     /// Discard the keys of a space (RFC 9001 §4.9), and its packets in flight (§6.4).
@@ -380,11 +380,11 @@ impl Connection {
             return;
         }
         if self.idle_at <= now {
-            self.vanish(Reason::Idle);
+            self.close_silently(Reason::Idle);
             return;
         }
         if self.reminds_at() <= now {
-            self.streams.tell_blocked_again();
+            self.streams.announce_blocked_again();
         }
         if self.multi.is_some() {
             self.on_each_path(|connection| connection.expire_lane(now));

@@ -269,12 +269,12 @@ impl Connection {
     #[inline(always)]
     fn has_data(&self) -> bool {
         let has_frames = if self.multi.is_some() { self.lane.queue.has_frames() } else { self.streams.has_frames() };
-        has_frames || self.has_news() || self.has_crypto(Space::Data)
+        has_frames || self.has_connection_frames() || self.has_crypto(Space::Data)
     }
 
     /// Of the handshake or of connection ids.
     #[inline(always)]
-    fn has_news(&self) -> bool {
+    fn has_connection_frames(&self) -> bool {
         self.handshake.done_due || self.announcements.is_due()
     }
 
@@ -376,8 +376,8 @@ impl Connection {
         if space != Space::Data {
             return;
         }
-        if self.has_news() {
-            self.add_news(draft);
+        if self.has_connection_frames() {
+            self.add_connection_frames(draft);
         }
         while !draft.packet.frames.is_full() && draft.room >= MIN_ROOM {
             let next = match self.multi {
@@ -390,7 +390,7 @@ impl Connection {
     }
 
     #[cold]
-    fn add_news(&mut self, draft: &mut Draft<'_>) {
+    fn add_connection_frames(&mut self, draft: &mut Draft<'_>) {
         if self.handshake.done_due && draft.fits(Frame::HandshakeDone) {
             self.handshake.done_due = false;
             draft.push(Frame::HandshakeDone);

@@ -20,7 +20,7 @@ const fn reflected(arrived: Ecn) -> u8 {
 }
 
 /// It says that a SYN of ours, which left as Not-ECT, arrived as something else.
-fn says_mangled(answer: u8) -> bool {
+fn reports_mangled(answer: u8) -> bool {
     matches!(answer, 0b011 | 0b100 | 0b110)
 }
 
@@ -61,7 +61,7 @@ impl Connection {
         let counts_marks = self.sender.features().counts_marks && !matches!(answer, 0 | 0b001 | 0b111);
         self.limit_ecn(is_classic || counts_marks, counts_marks);
         self.sender.check_first_accecn(segment.accecn);
-        if counts_marks && says_mangled(answer) {
+        if counts_marks && reports_mangled(answer) {
             self.sender.send_without_ect();
         }
         self.reflect_answer(segment);
@@ -100,7 +100,7 @@ impl Connection {
         let is_third = self.opening.has_sent_synack() && segment.payload_len == 0 && segment.sack.is_empty();
         let answer = segment.flags.ace();
         let is_zeroed = answer == 0 && (is_third || !self.opening.has_sent_synack());
-        if is_zeroed || (is_third && says_mangled(answer)) {
+        if is_zeroed || (is_third && reports_mangled(answer)) {
             self.sender.send_without_ect();
         }
         // To a client the SYN-ACK's option was the first.

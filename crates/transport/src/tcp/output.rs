@@ -44,7 +44,7 @@ impl Connection {
         }
         self.receiver.stamp(out, features.sack);
         if features.counts_marks {
-            self.receiver.tell_marks(out, features.mss);
+            self.receiver.stamp_marks(out, features.mss);
             self.reflect_in(out);
         }
         self.finish_segment(out)

@@ -46,12 +46,12 @@ pub(crate) struct Counters {
     pub bytes_acked: u64,
     pub rtt_samples: u64,
     pub rtt_sum: Duration,
-    mishaps: Option<Box<Mishaps>>,
+    loss_stats: Option<Box<LossStats>>,
 }
 
 /// What goes wrong, and what the sender does about it. Few of the connections of a crowd have any of it.
 #[derive(Debug, Default)]
-struct Mishaps {
+struct LossStats {
     counts: Stats,
     distance: LossDistance,
 }
@@ -59,18 +59,18 @@ struct Mishaps {
 impl Counters {
     /// The counts of what goes wrong, to count one more: room is made with the first.
     pub fn note(&mut self) -> &mut Stats {
-        &mut self.mishaps.get_or_insert_default().counts
+        &mut self.loss_stats.get_or_insert_default().counts
     }
 
     /// A packet was lost after all that has been acknowledged so far.
     pub fn note_loss_distance(&mut self) {
         let acked = self.bytes_acked;
-        self.mishaps.get_or_insert_default().distance.on_loss(acked);
+        self.loss_stats.get_or_insert_default().distance.on_loss(acked);
     }
 
     /// Bytes between losses.
     pub fn distance(&self) -> LossDistance {
-        self.mishaps.as_ref().map_or_else(LossDistance::default, |mishaps| mishaps.distance)
+        self.loss_stats.as_ref().map_or_else(LossDistance::default, |loss_stats| loss_stats.distance)
     }
 
     /// The sender's part of the figures.
@@ -82,13 +82,13 @@ impl Counters {
             rtt_samples: self.rtt_samples,
             rtt_sum: self.rtt_sum,
             packets_lost,
-            ..self.mishaps()
+            ..self.loss_stats()
         }
     }
 
     /// The counts of what went wrong, all others 0.
-    pub fn mishaps(&self) -> Stats {
-        self.mishaps.as_ref().map_or_else(Stats::default, |mishaps| mishaps.counts)
+    pub fn loss_stats(&self) -> Stats {
+        self.loss_stats.as_ref().map_or_else(Stats::default, |loss_stats| loss_stats.counts)
     }
 }
 

@@ -42,17 +42,17 @@ impl Connection {
         self.sender.set_writer_waiting(is_waiting);
     }
     /// The owner has not heard of something yet, but for bytes that it can read.
-    pub(crate) fn has_news(&self) -> bool {
+    pub(crate) fn has_pending_events(&self) -> bool {
         self.events & !(1 << Event::Readable as u8) != 0
     }
     /// Send an ACK with the next poll.
     pub(crate) fn request_ack(&mut self) {
         self.receiver.request_ack();
     }
-    /// The connection's window as `told` with this subflow's last ACK; it can be told as wide again, or cannot: Linux then waits for the
+    /// The connection's window as `advertised_window` with this subflow's last ACK; it can be told as wide again, or cannot: Linux then waits for the
     /// reader.
-    pub(crate) fn set_window_above(&mut self, told: u32, is_open: bool) {
-        self.receiver.set_window_above(told, is_open);
+    pub(crate) fn set_window_above(&mut self, advertised_window: u32, is_open: bool) {
+        self.receiver.set_window_above(advertised_window, is_open);
     }
     /// An ACK waits for the reader, who took something, or `all` that came.
     pub(crate) fn waits_for_reader(&self, all: bool) -> bool {

@@ -82,7 +82,7 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
 }
 
 impl QuicEnd {
-    fn tell_connected(&mut self, events: Events) -> Events {
+    fn report_connected(&mut self, events: Events) -> Events {
         self.is_announced = true;
         events.with(crate::Event::Connected)
     }
@@ -97,12 +97,12 @@ impl QuicEnd {
     fn collect_events(&mut self) -> Events {
         let mut events = Events::NONE;
         if !self.is_announced && self.connection.sends_early_data() {
-            events = self.tell_connected(events);
+            events = self.report_connected(events);
         }
         while let Some(event) = self.connection.poll_event() {
             events = match event {
                 Event::Connected if self.is_announced => events,
-                Event::Connected => self.tell_connected(events),
+                Event::Connected => self.report_connected(events),
                 Event::Closed(_) => events.with(crate::Event::Closed),
                 // What has bytes in order is asked for: the connection is quiet.
                 Event::Opened(_) | Event::Readable(_) | Event::EarlyDataRejected | Event::Migrated(_) => events,

@@ -300,9 +300,9 @@ impl Connection {
     /// The peer's status of a path: its latest of that path counts, and a frame that was overtaken does not.
     pub(super) fn on_path_status(&mut self, path_id: u8, sequence: u64, is_backup: bool) {
         if let Some(lane) = self.lane_mut(path_id.into())
-            && sequence > lane.status_heard
+            && sequence > lane.status_received
         {
-            (lane.status_heard, lane.is_backup) = (sequence, is_backup);
+            (lane.status_received, lane.is_backup) = (sequence, is_backup);
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct AckPolicy {
     duplicate_acks: u8,
     compressed: u8,
     /// Whether data have arrived since the last ACK.
-    has_news: bool,
+    has_new_data: bool,
     /// Bytes received and not acknowledged.
     waiting_bytes: u32,
     quick_left: u8,
@@ -74,7 +74,7 @@ impl AckPolicy {
             gap_at: 0,
             duplicate_acks: 0,
             compressed: 0,
-            has_news: false,
+            has_new_data: false,
             waiting_bytes: 0,
             quick_left: 0,
             last_arrival: Time::ZERO,
@@ -112,7 +112,7 @@ impl AckPolicy {
     /// Data arrived in order; [`schedule`](Self::schedule) comes next.
     #[inline]
     pub fn on_in_order(&mut self, bytes: u32, is_push: bool) {
-        self.has_news = true;
+        self.has_new_data = true;
         self.waiting_bytes += bytes;
         self.full_segment = self.full_segment.max(bytes.min(self.mss));
         self.is_pushed |= self.is_linux && (is_push || bytes < self.full_segment);
@@ -141,7 +141,7 @@ impl AckPolicy {
 
     /// Data arrived that filled a gap, or a part of it; `next` is expected next: at once (RFC 5681 §4.2).
     pub fn on_filled(&mut self, next: u64) {
-        self.has_news = true;
+        self.has_new_data = true;
         self.is_due = true;
         (self.gap_at, self.duplicate_acks) = (next, 1);
     }
@@ -149,7 +149,7 @@ impl AckPolicy {
     /// Data arrived above a gap at `next`: at once (RFC 5681 §4.2). Linux compresses SACKs to a sender that takes them, whose `rtt` is
     /// given; what waits leaves when a third block must be told (`is_crowded`).
     pub fn on_gap(&mut self, now: Time, next: u64, rtt: Option<Duration>, is_crowded: bool) {
-        self.has_news = true;
+        self.has_new_data = true;
         let Some(rtt) = rtt.filter(|_| self.is_linux && self.quick_left == 0) else {
             self.is_due = true;
             return;
@@ -186,13 +186,13 @@ impl AckPolicy {
     }
 
     pub fn on_ack_sent(&mut self) {
-        if self.has_news {
+        if self.has_new_data {
             self.quick_left = self.quick_left.saturating_sub(1);
         }
         self.is_due = false;
         (self.deadline, self.sack_deadline) = (Time::MAX, Time::MAX);
         (self.waiting_bytes, self.compressed) = (0, 0);
-        (self.has_news, self.is_pushed) = (false, false);
+        (self.has_new_data, self.is_pushed) = (false, false);
     }
 
     pub fn drop(&mut self) {

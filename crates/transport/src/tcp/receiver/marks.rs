@@ -26,7 +26,7 @@ pub(crate) struct Marks {
     /// r.e0b, r.ceb, r.e1b.
     bytes: [u32; 3],
     /// Counters that have changed since the last option, and ever: a bit each.
-    news: u8,
+    changed: u8,
     ever: u8,
     was_ce: bool,
     /// CE marks since the last ACK.
@@ -47,7 +47,7 @@ impl Marks {
         Marks {
             packets: FIRST_PACKETS,
             bytes: FIRST_BYTES,
-            news: 0,
+            changed: 0,
             ever: 0,
             was_ce: false,
             unacked: 0,
@@ -82,32 +82,32 @@ impl Marks {
             return false;
         }
         self.bytes[at] = self.bytes[at].wrapping_add(segment.payload_len);
-        self.news |= 1 << at;
+        self.changed |= 1 << at;
         self.ever |= 1 << at;
         is_ce && (!was_ce || self.unacked >= MARKS_AN_ACK)
     }
 
     /// An ACK that leaves now should have room for the option beside two SACK blocks (RFC 9768 §3.2.3.3).
-    pub fn has_news(&self) -> bool {
-        self.news != 0 && !self.is_quiet && !self.is_dropped
+    pub fn has_changes(&self) -> bool {
+        self.changed != 0 && !self.is_quiet && !self.is_dropped
     }
 
     /// A segment leaves: the counter, and the option if there is news and room for it. `mss`: most bytes of payload and option.
-    pub fn tell(&mut self, segment: &mut Segment, mss: u32) {
+    pub fn stamp_counters(&mut self, segment: &mut Segment, mss: u32) {
         segment.flags = segment.flags.with_ace(self.packets);
         self.unacked = 0;
         let blocks = segment.sack.as_slice();
         let twice =
             blocks.first().filter(|(_, end)| end.wrapping_sub(segment.ack) as i32 <= 0).map(|(start, _)| *start);
         self.is_dropped |= twice.is_some() && twice == self.acked_twice;
-        if (self.news == 0 && self.whole == 0) || self.is_quiet || self.is_dropped {
+        if (self.changed == 0 && self.whole == 0) || self.is_quiet || self.is_dropped {
             return;
         }
-        let beside_payload = if segment.payload_len > 0 { mss.saturating_sub(segment.payload_len) } else { u32::MAX };
-        let room = MAX_OPTION_BYTES.saturating_sub(segment.option_bytes()).min(beside_payload & !3);
+        let payload_room = if segment.payload_len > 0 { mss.saturating_sub(segment.payload_len) } else { u32::MAX };
+        let room = MAX_OPTION_BYTES.saturating_sub(segment.option_bytes()).min(payload_room & !3);
         if let Some(option) = self.fitting(room) {
             segment.accecn = Some(option);
-            self.news = 0;
+            self.changed = 0;
             self.acked_twice = twice.or(self.acked_twice);
         }
         self.whole = self.whole.saturating_sub(1);
@@ -123,6 +123,6 @@ impl Marks {
         };
         let wanted = if self.whole > 0 { 3 } else { reaches(self.ever) };
         let counters = wanted.min((room.saturating_sub(2) / 3) as u8);
-        (room >= 2 && counters >= reaches(self.news)).then(|| AccEcn::new(self.bytes, is_reversed, counters))
+        (room >= 2 && counters >= reaches(self.changed)).then(|| AccEcn::new(self.bytes, is_reversed, counters))
     }
 }

@@ -40,9 +40,9 @@ pub(crate) struct Receiver {
     /// Right edge of the window as advertised to the peer.
     advertised: u64,
     /// Width of the window as last advertised.
-    told: u64,
+    advertised_window: u64,
     /// Whether that is still current: nothing has arrived or been read since.
-    is_told: bool,
+    is_window_current: bool,
     buffer: u64,
     ack: AckPolicy,
     /// The window follows what arrives, as Linux's does.
@@ -89,8 +89,8 @@ impl Receiver {
             read: 0,
             fin: NEVER,
             advertised: 0,
-            told: 0,
-            is_told: false,
+            advertised_window: 0,
+            is_window_current: false,
             buffer: config.receive_buffer,
             ack: AckPolicy::new(config),
             is_tuned: config.tunes_window,
@@ -119,7 +119,7 @@ impl Receiver {
 
     pub fn start(&mut self, irs: u32) {
         self.irs = irs;
-        (self.advertised, self.is_told) = (self.first_window(), false);
+        (self.advertised, self.is_window_current) = (self.first_window(), false);
     }
 
     pub fn first_window(&self) -> u64 {
@@ -184,8 +184,8 @@ impl Receiver {
         self.ack.handle_timeout(now);
     }
     /// The window that counts, not this subflow's own: as told with its last ACK, and whether it can be told as wide again.
-    pub fn set_window_above(&mut self, told: u32, is_open: bool) {
-        (self.told, self.is_told) = (told.into(), false);
+    pub fn set_window_above(&mut self, advertised_window: u32, is_open: bool) {
+        (self.advertised_window, self.is_window_current) = (advertised_window.into(), false);
         self.is_above_open = is_open;
     }
     /// Send an ACK with the next poll.
@@ -222,9 +222,9 @@ impl Receiver {
 
     /// Accurate ECN's counter and option in a segment that leaves; `mss`: most bytes of payload and option.
     #[inline]
-    pub fn tell_marks(&mut self, segment: &mut Segment, mss: u32) {
+    pub fn stamp_marks(&mut self, segment: &mut Segment, mss: u32) {
         if let Some(marks) = &mut self.marks {
-            marks.tell(segment, mss);
+            marks.stamp_counters(segment, mss);
         }
     }
 
@@ -302,7 +302,7 @@ impl Receiver {
             return Received::default();
         }
         self.data_segments += 1;
-        self.is_told = false;
+        self.is_window_current = false;
         let start = self.offset(segment.seq);
         // Unwrapped by itself: a segment may claim bytes from before the stream.
         let mut end = self.offset(segment.seq.wrapping_add(segment.payload_len));
@@ -324,7 +324,7 @@ impl Receiver {
             Placed::InOrder => {
                 self.tune(now, segment, before, self.held());
                 self.ack.on_in_order(segment.payload_len, segment.flags.contains(Flags::PSH));
-                let is_open = self.ack.asks_for_window() && self.can_tell_as_much();
+                let is_open = self.ack.asks_for_window() && self.can_advertise_as_much();
                 self.ack.schedule(now, is_open);
             }
             Placed::FilledGap => {
@@ -367,11 +367,11 @@ impl Receiver {
         // A subflow's segments all take Linux's slow path, where one without data takes its echo from those after it.
         let (mss, bare_echo, is_own_window) = (self.mss, self.bare_echo, self.is_own_window);
         let is_known = |timestamps: &Timestamps| !is_own_window && timestamps.echo / 1000 == bare_echo;
-        let (expected, told) = (self.next(), self.told);
+        let (expected, advertised_window) = (self.next(), self.advertised_window);
         let tuning = self.tuning();
         tuning.note_arrival(now);
         if segment.timestamps.is_none() && expected > next {
-            tuning.note_filling(expected, told);
+            tuning.note_filling(expected, advertised_window);
         }
         if let Some(timestamps) =
             segment.timestamps.filter(|t| t.echo != 0 && !is_known(t) && segment.payload_len >= mss)
@@ -397,7 +397,7 @@ impl Receiver {
     pub fn follow(&mut self, copied: u64) {
         if self.is_tuned {
             let span = self.span();
-            self.is_told = false;
+            self.is_window_current = false;
             self.tuning().grow(copied, span);
         }
     }
@@ -418,7 +418,7 @@ impl Receiver {
         // Linux looks at each segment that is taken, and what waits then does not count.
         let first = self.read + taken.min(self.mss.into());
         self.read += taken;
-        self.is_told = false;
+        self.is_window_current = false;
         let span = self.span();
         if let Some(tuning) = self.tuning.as_mut().filter(|_| self.is_own_window) {
             tuning.on_read(first, self.reassembly.next().saturating_sub(first), span);
@@ -440,12 +440,12 @@ impl Receiver {
     /// Fill in the receiver's fields of an outgoing segment. Ends the wait of a delayed ACK.
     #[inline(always)]
     pub fn stamp(&mut self, segment: &mut Segment, may_sack: bool) {
-        if !self.is_told {
+        if !self.is_window_current {
             self.renew_window();
         }
         let next = self.next();
         segment.ack = self.sequence(next);
-        segment.window = self.told.min(u64::from(u32::MAX)) as u32;
+        segment.window = self.advertised_window.min(u64::from(u32::MAX)) as u32;
         if let Some(timestamps) = &mut segment.timestamps {
             timestamps.echo = self.ts_recent;
         }
@@ -454,7 +454,7 @@ impl Receiver {
         }
         if may_sack && self.reassembly.has_blocks() {
             let most = if segment.timestamps.is_some() { 3 } else { 4 }
-                - usize::from(self.marks.as_ref().is_some_and(|marks| marks.has_news()));
+                - usize::from(self.marks.as_ref().is_some_and(|marks| marks.has_changes()));
             let mut blocks = SackBlocks::EMPTY;
             for (left, right) in self.reassembly.take_blocks().take(most) {
                 blocks.push(self.sequence(left), self.sequence(right));
@@ -469,12 +469,12 @@ impl Receiver {
     #[inline(always)]
     fn renew_window(&mut self) {
         self.advertised = self.right_edge();
-        self.told = self.window();
+        self.advertised_window = self.window();
         let is_crowded = self.tuned_window(|tuning| tuning.is_crowded(self.held())) == Some(true);
         if is_crowded {
             self.ack.on_crowded_buffer();
         }
-        self.is_told = !is_crowded;
+        self.is_window_current = !is_crowded;
     }
 
     /// A segment arrived after the sender's idle time (Linux re-enters quick ACKs).
@@ -496,7 +496,7 @@ impl Receiver {
     fn right_edge(&self) -> u64 {
         if let Some(window) = self.linux_window() {
             // Linux keeps a window that would shrink and rounds it up as well (`tcp_select_window`): each ACK moves the edge a little.
-            return self.next() + window.max(self.window().next_multiple_of(self.grain()));
+            return self.next() + window.max(self.window().next_multiple_of(self.granularity()));
         }
         let edge = self.read + self.buffer;
         let step = (self.buffer / 2).min(u64::from(self.mss));
@@ -504,32 +504,32 @@ impl Receiver {
     }
 
     /// What the window scale can tell: Linux's windows are multiples of it.
-    fn grain(&self) -> u64 {
+    fn granularity(&self) -> u64 {
         1 << window_scale(self.buffer, self.is_tuned)
     }
 
     /// The window that Linux would choose now, whatever was told before: a multiple of what the scale can tell (`__tcp_select_window`).
     fn linux_window(&self) -> Option<u64> {
         self.tuned_window(|tuning| tuning.window(self.held(), self.mss))
-            .map(|window| window.next_multiple_of(self.grain()))
+            .map(|window| window.next_multiple_of(self.granularity()))
     }
 
     /// A window as wide as the last one, at the present place.
-    fn can_tell_as_much(&self) -> bool {
-        self.linux_window().map_or(self.is_above_open, |window| window >= self.told)
+    fn can_advertise_as_much(&self) -> bool {
+        self.linux_window().map_or(self.is_above_open, |window| window >= self.advertised_window)
     }
 
     fn should_update_window(&self) -> bool {
-        let told = self.window();
+        let offered = self.window();
         if let Some(capacity) = self.tuned_window(AutoTuning::capacity) {
-            return 2 * told <= capacity && self.linux_window() >= Some((2 * told).max(1));
+            return 2 * offered <= capacity && self.linux_window() >= Some((2 * offered).max(1));
         }
         let edge = self.right_edge();
         let could = edge - self.next().min(edge);
         let step = (self.buffer / 2).min(u64::from(self.mss));
         match self.window_update {
-            WindowUpdate::Linux => 2 * told <= self.buffer && could >= (2 * told).max(told + step),
-            WindowUpdate::Rfc => could >= told + 2 * step,
+            WindowUpdate::Linux => 2 * offered <= self.buffer && could >= (2 * offered).max(offered + step),
+            WindowUpdate::Rfc => could >= offered + 2 * step,
         }
     }
 

@@ -12,12 +12,12 @@ const REMEMBERED: usize = 4;
 pub(crate) struct Reassembly {
     next: u64,
     /// Made when something first comes out of order or twice: most connections of a crowd never need it.
-    unruly: Option<Box<Unruly>>,
+    out_of_order: Option<Box<OutOfOrderData>>,
 }
 
 /// What came out of order, and what came twice.
 #[derive(Debug, Default)]
-struct Unruly {
+struct OutOfOrderData {
     /// Ranges above `next`, ascending.
     ranges: Vec<(u64, u64)>,
     /// Bytes of all of them: MPTCP asks for it with every packet.
@@ -67,24 +67,26 @@ impl Reassembly {
     }
 
     pub fn out_of_order_bytes(&self) -> u64 {
-        self.unruly.as_ref().map_or(0, |unruly| unruly.bytes)
+        self.out_of_order.as_ref().map_or(0, |out_of_order| out_of_order.bytes)
     }
 
     pub fn has_blocks(&self) -> bool {
-        self.unruly.as_ref().is_some_and(|unruly| unruly.recent_len > 0 || unruly.dsack.is_some())
+        self.out_of_order
+            .as_ref()
+            .is_some_and(|out_of_order| out_of_order.recent_len > 0 || out_of_order.dsack.is_some())
     }
 
     /// Blocks for a SACK option: the duplicate first, then the recent ones. Forgets the duplicate.
     pub fn take_blocks(&mut self) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let unruly = self.unruly();
-        unruly.dsack.take().into_iter().chain(unruly.recent.into_iter().take(unruly.recent_len))
+        let out_of_order = self.out_of_order();
+        out_of_order.dsack.take().into_iter().chain(out_of_order.recent.into_iter().take(out_of_order.recent_len))
     }
 
     #[inline]
     pub fn insert(&mut self, start: u64, end: u64) -> Placed {
         let (placed, block) = self.place(start, end);
         if let Some(block) = block {
-            self.unruly().report(block);
+            self.out_of_order().report(block);
         }
         placed
     }
@@ -97,61 +99,61 @@ impl Reassembly {
             self.next = end.max(start);
             return (Placed::InOrder, None);
         }
-        self.place_unruly(start, end)
+        self.place_out_of_order(start, end)
     }
 
     #[inline(never)]
-    fn place_unruly(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
+    fn place_out_of_order(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
         if end <= self.next {
-            self.unruly().dsack = Some((start, end)).filter(|_| start < end);
+            self.out_of_order().dsack = Some((start, end)).filter(|_| start < end);
             return (Placed::Duplicate(end.saturating_sub(start)), None);
         }
         if start <= self.next {
             return (self.advance(start, end), None);
         }
-        self.unruly().hold(start, end)
+        self.out_of_order().hold(start, end)
     }
 
     /// In-order data moved past reported blocks.
     pub fn forget_reported_below_next(&mut self) {
-        if let Some(unruly) = &mut self.unruly
-            && unruly.recent_len > 0
+        if let Some(out_of_order) = &mut self.out_of_order
+            && out_of_order.recent_len > 0
         {
             let next = self.next;
-            unruly.retain_recent(|block| block.0 > next);
+            out_of_order.retain_recent(|block| block.0 > next);
         }
     }
 
     fn advance(&mut self, start: u64, end: u64) -> Placed {
-        let unruly = self.unruly.get_or_insert_default();
+        let out_of_order = self.out_of_order.get_or_insert_default();
         if start < self.next {
-            unruly.dsack = Some((start, self.next));
-        } else if let Some(held) = unruly.ranges.first().filter(|held| held.0 < end) {
-            unruly.dsack = Some((held.0, held.1.min(end))); // of what it brings a part was there
+            out_of_order.dsack = Some((start, self.next));
+        } else if let Some(held) = out_of_order.ranges.first().filter(|held| held.0 < end) {
+            out_of_order.dsack = Some((held.0, held.1.min(end))); // of what it brings a part was there
         }
         self.next = end;
-        if unruly.ranges.is_empty() {
+        if out_of_order.ranges.is_empty() {
             return Placed::InOrder;
         }
-        let merged = unruly.ranges.iter().take_while(|range| range.0 <= end).count();
+        let merged = out_of_order.ranges.iter().take_while(|range| range.0 <= end).count();
         // A range that `end` reached may bring the next one into reach only if they touched: ranges are not adjacent.
         if merged > 0 {
-            self.next = end.max(unruly.ranges[merged - 1].1);
-            unruly.bytes -= bytes_of(unruly.ranges.drain(..merged));
+            self.next = end.max(out_of_order.ranges[merged - 1].1);
+            out_of_order.bytes -= bytes_of(out_of_order.ranges.drain(..merged));
         }
         Placed::FilledGap
     }
 
     fn ranges(&self) -> &[(u64, u64)] {
-        self.unruly.as_ref().map_or(&[], |unruly| &unruly.ranges)
+        self.out_of_order.as_ref().map_or(&[], |out_of_order| &out_of_order.ranges)
     }
 
-    fn unruly(&mut self) -> &mut Unruly {
-        self.unruly.get_or_insert_default()
+    fn out_of_order(&mut self) -> &mut OutOfOrderData {
+        self.out_of_order.get_or_insert_default()
     }
 }
 
-impl Unruly {
+impl OutOfOrderData {
     /// Above a gap; the block that holds the range now, if it is kept.
     fn hold(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
         // First range that ends at or after `start`: it may touch or overlap.

@@ -21,12 +21,12 @@ impl Duplicates {
         *self = Duplicates::default();
     }
 
-    /// One more. Returns how many packets it says have arrived; `may_tell`: at most so many lie above the head.
-    pub fn add(&mut self, may_tell: Option<u32>) -> u32 {
+    /// One more. Returns how many packets it says have arrived; `max_arrived`: at most so many lie above the head.
+    pub fn add(&mut self, max_arrived: Option<u32>) -> u32 {
         self.count += 1;
-        let tells = may_tell.is_some_and(|most| self.arrived < most);
-        self.arrived += u32::from(tells);
-        u32::from(tells)
+        let is_counted = max_arrived.is_some_and(|most| self.arrived < most);
+        self.arrived += u32::from(is_counted);
+        u32::from(is_counted)
     }
 
     /// An ACK of `acked` packets: the first was missing, the others are those that the duplicates told of. Returns how many.

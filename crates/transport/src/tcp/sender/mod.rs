@@ -291,7 +291,7 @@ impl Sender {
     }
     /// Retransmission timeouts so far.
     pub fn rto_count(&self) -> u64 {
-        self.counters.mishaps().rto_count
+        self.counters.loss_stats().rto_count
     }
 
     pub fn info(&self) -> TcpInfo {
@@ -309,7 +309,7 @@ impl Sender {
             sacked: self.sacked_out(),
             lost: self.scoreboard.lost_out(),
             retrans: self.scoreboard.retrans_out(),
-            total_retrans: self.counters.mishaps().retransmitted_packets,
+            total_retrans: self.counters.loss_stats().retransmitted_packets,
             in_flight: self.in_flight(),
             notsent_bytes: self.stream.unsent(),
             rcv_wnd: 0,

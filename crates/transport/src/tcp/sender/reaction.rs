@@ -3,7 +3,7 @@
 //! Reference: as `recovery.rs`; RFC 8985 §7.3 (probe), RFC 9293 §3.8.6.1 (zero-window probe). Tested by packet scripts.
 
 use super::Sender;
-use super::ack::News;
+use super::ack::AckInfo;
 use super::detection::Situation;
 use super::recovery::{Phase, Step};
 use super::scoreboard::{APP_LIMITED, EVER_RETRANS, SACKED};
@@ -46,38 +46,38 @@ impl Sender {
     }
 
     /// React to what an ACK told, outside of the plain open state.
-    pub(super) fn react_to_ack(&mut self, at: Moment<'_>, news: &News) {
+    pub(super) fn react_to_ack(&mut self, at: Moment<'_>, info: &AckInfo) {
         let ends_with_progress = self.detector.knows_no_partial_ack();
-        match self.recovery.on_ack(self.config.undo, news, &self.stream, ends_with_progress) {
-            Step::Watch => self.watch_for_loss(at, news),
-            Step::Repair => self.continue_recovery(at, news),
-            Step::RepairAll => self.repair_all(at, news),
+        match self.recovery.on_ack(self.config.undo, info, &self.stream, ends_with_progress) {
+            Step::Watch => self.watch_for_loss(at, info),
+            Step::Repair => self.continue_recovery(at, info),
+            Step::RepairAll => self.repair_all(at, info),
             Step::Exit => {
                 self.exit_recovery(at);
-                self.look_beyond(at, news);
+                self.look_beyond(at, info);
             }
             Step::ExitAndWatch => {
                 self.exit_recovery(at);
-                self.watch_for_loss(at, news);
+                self.watch_for_loss(at, info);
             }
             Step::Undo => self.undo(at),
         }
     }
 
     /// ECN-Echo arrived: one reduction per round (RFC 3168 §6.1.2).
-    pub(super) fn react_to_ecn(&mut self, at: Moment<'_>, news: &News) {
+    pub(super) fn react_to_ecn(&mut self, at: Moment<'_>, info: &AckInfo) {
         if self.recovery.phase() == Phase::Open {
             self.counters.note().ecn_reductions += 1;
-            self.begin_episode(at, news, CongestionSignal::Ecn);
+            self.begin_episode(at, info, CongestionSignal::Ecn);
             self.recovery.begin(self.stream.nxt());
             self.recovery.enter_cwr();
         }
     }
 
     /// The outstanding tail loss probe may have been answered.
-    pub(super) fn check_tail_probe(&mut self, at: Moment<'_>, news: &News) {
-        if self.tail_probe.on_ack(news, self.stream.una()) && self.recovery.phase() == Phase::Open {
-            self.begin_episode(at, news, CongestionSignal::Loss);
+    pub(super) fn check_tail_probe(&mut self, at: Moment<'_>, info: &AckInfo) {
+        if self.tail_probe.on_ack(info, self.stream.una()) && self.recovery.phase() == Phase::Open {
+            self.begin_episode(at, info, CongestionSignal::Loss);
             self.recovery.begin(self.stream.nxt());
             // The probe was the whole recovery, of one packet.
             let change = self.validator.on_recovery_exit(at.now, 1);
@@ -146,48 +146,48 @@ impl Sender {
     }
 
     /// Open or cwr: does this ACK begin a recovery?
-    fn watch_for_loss(&mut self, at: Moment<'_>, news: &News) {
-        let may_be_dubious = news.is_duplicate || self.sacked_out() > 0 || self.timers.is_looking();
+    fn watch_for_loss(&mut self, at: Moment<'_>, info: &AckInfo) {
+        let may_be_dubious = info.is_duplicate || self.sacked_out() > 0 || self.timers.is_looking();
         if may_be_dubious && self.detect_losses(at.now) > 0 {
-            self.enter_recovery(at, news, CongestionSignal::Loss);
-        } else if news.is_duplicate {
-            self.ask_about_head(at, news, self.duplicates.count());
-        } else if news.is_advance && self.head.take() {
-            self.ask_about_head(at, news, 0);
+            self.enter_recovery(at, info, CongestionSignal::Loss);
+        } else if info.is_duplicate {
+            self.ask_about_head(at, info, self.duplicates.count());
+        } else if info.is_advance && self.head.take() {
+            self.ask_about_head(at, info, 0);
         }
     }
 
     /// Losses above the point that ended the last recovery begin the next one with the same ACK, so the window between them lets
     /// nothing go (Linux `tcp_fastretrans_alert`, from step D to E).
-    fn look_beyond(&mut self, at: Moment<'_>, news: &News) {
+    fn look_beyond(&mut self, at: Moment<'_>, info: &AckInfo) {
         if self.sacked_out() > 0 {
             self.detect_losses(at.now);
         }
         if self.scoreboard.lost_out() > 0 {
-            self.enter_recovery(at, news, CongestionSignal::Loss);
+            self.enter_recovery(at, info, CongestionSignal::Loss);
         }
     }
 
     /// May the controller want the head retransmitted before the third duplicate (Vegas)?
-    fn ask_about_head(&mut self, at: Moment<'_>, news: &News, count: u32) {
+    fn ask_about_head(&mut self, at: Moment<'_>, info: &AckInfo, count: u32) {
         let Some(head) = self.scoreboard.front().copied() else { return };
         let event = TcpDupAck { count, head_sent_at: head.sent_at, head_is_retransmitted: head.is(EVER_RETRANS) };
         let view = self.view(at);
         if self.control.on_tcp_dup_ack(&view, &event) {
             let lost = self.scoreboard.mark_head_lost();
             self.rate.on_lost(lost);
-            self.enter_recovery(at, news, CongestionSignal::EarlyRetransmit);
+            self.enter_recovery(at, info, CongestionSignal::EarlyRetransmit);
         }
     }
 
-    fn enter_recovery(&mut self, at: Moment<'_>, news: &News, signal: CongestionSignal) {
+    fn enter_recovery(&mut self, at: Moment<'_>, info: &AckInfo, signal: CongestionSignal) {
         self.counters.note().fast_recoveries += 1;
         // The window was already reduced in this round for ECN: no second cut (RFC 3168 §6.1.2).
         // Where marks are counted they took only their share, and a loss counts by itself (RFC 8257 §3.5).
         if self.recovery.phase() != Phase::Cwr || self.features.counts_marks {
-            self.begin_episode(at, news, signal);
+            self.begin_episode(at, info, signal);
         }
-        if news.is_duplicate && self.detector.backs_off(self.stream.nxt()) {
+        if info.is_duplicate && self.detector.backs_off(self.stream.nxt()) {
             self.rtt.back_off();
             self.restart_rto(at.now);
         }
@@ -199,10 +199,10 @@ impl Sender {
     }
 
     /// Tell the controller, and prepare the way to its new window.
-    fn begin_episode(&mut self, at: Moment<'_>, news: &News, signal: CongestionSignal) {
+    fn begin_episode(&mut self, at: Moment<'_>, info: &AckInfo, signal: CongestionSignal) {
         self.counters.note_loss_distance();
         let (packets_out, cwnd) = (self.scoreboard.packets_out(), self.control.cwnd());
-        let flight_size = packets_out + news.acked; // before this ACK
+        let flight_size = packets_out + info.acked; // before this ACK
         let lost = self.scoreboard.next_awaiting().and_then(|index| self.scoreboard.get(index).copied());
         let event = CongestionEvent {
             signal,
@@ -224,24 +224,24 @@ impl Sender {
     }
 
     /// After a timeout. Where the loss of a repair shows, a fast recovery begins, which reduces anew (Linux `tcp_fastretrans_alert`).
-    fn repair_all(&mut self, at: Moment<'_>, news: &News) {
+    fn repair_all(&mut self, at: Moment<'_>, info: &AckInfo) {
         let repairs_out = self.scoreboard.retrans_out();
         self.detect_losses(at.now);
         if self.scoreboard.retrans_out() < repairs_out {
-            self.enter_recovery(at, news, CongestionSignal::Loss);
+            self.enter_recovery(at, info, CongestionSignal::Loss);
         }
     }
 
     /// In fast recovery, below the recovery point.
-    fn continue_recovery(&mut self, at: Moment<'_>, news: &News) {
+    fn continue_recovery(&mut self, at: Moment<'_>, info: &AckInfo) {
         self.detect_losses(at.now);
-        if news.is_duplicate {
+        if info.is_duplicate {
             self.reduction().inflate();
             if self.detector.knows_no_partial_ack() {
-                self.ask_about_head(at, news, self.duplicates.count());
+                self.ask_about_head(at, info, self.duplicates.count());
             }
-        } else if news.is_advance {
-            self.reduction().deflate(news.acked);
+        } else if info.is_advance {
+            self.reduction().deflate(info.acked);
             if let Some(lost) = self.detector.on_partial_ack(&mut self.scoreboard) {
                 self.rate.on_lost(lost);
                 self.recovery.force(lost > 0);
@@ -275,7 +275,7 @@ impl Sender {
 
     fn expire_reordering(&mut self, at: Moment<'_>) {
         if self.detect_losses(at.now) > 0 && self.recovery.phase() != Phase::Recovery {
-            self.enter_recovery(at, &News::default(), CongestionSignal::Loss);
+            self.enter_recovery(at, &AckInfo::default(), CongestionSignal::Loss);
             // A retransmission must be able to leave although no ACK earned it (Linux `tcp_rack_reo_timeout`).
             let in_flight = self.in_flight();
             self.reduction().on_ack(1, in_flight, false);

@@ -13,7 +13,7 @@
 //!
 //! Tested by packet scripts.
 
-use super::ack::News;
+use super::ack::AckInfo;
 use super::frto::{self, Evidence, Frto};
 use super::stream::Stream;
 use super::undo::Undo;
@@ -144,12 +144,12 @@ impl Recovery {
     }
 
     /// What an ACK means for the phase. `ends_with_progress`: the rule knows no partial ACK.
-    pub fn on_ack(&mut self, tests: UndoConfig, news: &News, stream: &Stream, ends_with_progress: bool) -> Step {
+    pub fn on_ack(&mut self, tests: UndoConfig, info: &AckInfo, stream: &Stream, ends_with_progress: bool) -> Step {
         let is_repairing = self.phase.is_repairing();
-        if self.episode.as_ref().is_some_and(|episode| episode.undo.is_spurious(tests, news, is_repairing)) {
+        if self.episode.as_ref().is_some_and(|episode| episode.undo.is_spurious(tests, info, is_repairing)) {
             return Step::Undo;
         }
-        let is_over = news.is_advance && stream.una() >= self.point;
+        let is_over = info.is_advance && stream.una() >= self.point;
         let phase = self.phase;
         match phase {
             Phase::Open => Step::Watch,
@@ -159,18 +159,18 @@ impl Recovery {
                 }
                 Step::Watch
             }
-            Phase::Recovery if news.is_advance && ends_with_progress => Step::ExitAndWatch,
+            Phase::Recovery if info.is_advance && ends_with_progress => Step::ExitAndWatch,
             Phase::Recovery => [Step::Repair, Step::Exit][usize::from(is_over)],
-            Phase::Loss if self.is_rto_spurious(news, stream) => Step::Undo,
+            Phase::Loss if self.is_rto_spurious(info, stream) => Step::Undo,
             Phase::Loss => [Step::RepairAll, Step::Exit][usize::from(is_over)],
         }
     }
 
-    fn is_rto_spurious(&mut self, news: &News, stream: &Stream) -> bool {
+    fn is_rto_spurious(&mut self, info: &AckInfo, stream: &Stream) -> bool {
         let step = self.frto.on_ack(Evidence {
-            original_delivered: news.original_delivered,
-            is_partial_advance: news.is_advance && stream.una() < self.point,
-            is_duplicate: (news.is_duplicate && !news.has_dsack) || news.has_sacked,
+            original_delivered: info.original_delivered,
+            is_partial_advance: info.is_advance && stream.una() < self.point,
+            is_duplicate: (info.is_duplicate && !info.has_dsack) || info.has_sacked,
             has_sent_new: stream.nxt() > self.point,
             can_send_new: stream.can_send_new(),
         });

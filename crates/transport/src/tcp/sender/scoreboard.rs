@@ -67,12 +67,12 @@ pub(crate) struct Scoreboard {
     /// Lost and not yet retransmitted.
     awaiting: u32,
     /// Made with the first loss, or the first SACK: most connections of a crowd are idle or short.
-    troubles: Option<Box<Troubles>>,
+    loss_state: Option<Box<LossState>>,
 }
 
 /// What nobody needs before a packet is missing. The cursors may lie below `first`, where nothing is left to be found.
 #[derive(Debug, Default)]
-struct Troubles {
+struct LossState {
     /// No packet below waits for its retransmission.
     retransmit_cursor: u64,
     /// Every original below has been judged: delivered, lost or retransmitted.
@@ -130,7 +130,7 @@ impl Scoreboard {
     }
     /// One past the highest SACKed packet; at least `first`.
     pub fn sacked_end(&self) -> u64 {
-        self.troubles.as_ref().map_or(0, |troubles| troubles.sacked_end).max(self.first)
+        self.loss_state.as_ref().map_or(0, |loss_state| loss_state.sacked_end).max(self.first)
     }
     pub fn front(&self) -> Option<&SentPacket> {
         self.packets.front()
@@ -174,7 +174,7 @@ impl Scoreboard {
     /// Mark the packets within `[left, right)` as held by the receiver; `deliver` sees each that was not marked before.
     pub fn sack(&mut self, left: u64, right: u64, deliver: &mut impl FnMut(&SentPacket)) {
         // The part that the last ACK reported too needs no second look.
-        let cache: &[(u64, u64)] = self.troubles.as_ref().map_or(&[], |troubles| &troubles.cache);
+        let cache: &[(u64, u64)] = self.loss_state.as_ref().map_or(&[], |loss_state| &loss_state.cache);
         let seen = cache.iter().copied().find(|&(l, r)| l >= left && r <= right && l < r);
         match seen {
             Some((l, r)) => {
@@ -188,7 +188,7 @@ impl Scoreboard {
 
     /// Remember the blocks of this ACK for the next one.
     pub fn remember_blocks(&mut self, blocks: [(u64, u64); 4]) {
-        self.troubles().cache = blocks;
+        self.loss_state().cache = blocks;
     }
 
     /// Mark a packet lost. Returns `true` if that is news (or news of its retransmission).
@@ -205,9 +205,9 @@ impl Scoreboard {
         }
         packet.flags = (packet.flags | LOST) & !RETRANS;
         self.awaiting += 1;
-        let troubles = self.troubles.get_or_insert_default();
-        troubles.unreported.push_back(*packet);
-        troubles.retransmit_cursor = troubles.retransmit_cursor.min(index);
+        let loss_state = self.loss_state.get_or_insert_default();
+        loss_state.unreported.push_back(*packet);
+        loss_state.retransmit_cursor = loss_state.retransmit_cursor.min(index);
         true
     }
 
@@ -219,12 +219,12 @@ impl Scoreboard {
     /// Whether there are lost packets that have not been reported to the controller.
     #[inline]
     pub fn has_unreported(&self) -> bool {
-        self.troubles.as_ref().is_some_and(|troubles| !troubles.unreported.is_empty())
+        self.loss_state.as_ref().is_some_and(|loss_state| !loss_state.unreported.is_empty())
     }
 
     /// The next packet marked lost, and how many more follow.
     pub fn next_unreported(&mut self) -> Option<(SentPacket, u32)> {
-        let unreported = &mut self.troubles.as_mut()?.unreported;
+        let unreported = &mut self.loss_state.as_mut()?.unreported;
         let packet = unreported.pop_front()?;
         Some((packet, unreported.len() as u32))
     }
@@ -242,7 +242,7 @@ impl Scoreboard {
                 judged = judged.min(index);
             }
         }
-        self.troubles().judged = judged;
+        self.loss_state().judged = judged;
         newly
     }
 
@@ -253,23 +253,23 @@ impl Scoreboard {
         }
         self.sacked_out = 0;
         let first = self.first;
-        let troubles = self.troubles();
-        troubles.sacked_end = first;
-        troubles.cache = Default::default();
+        let loss_state = self.loss_state();
+        loss_state.sacked_end = first;
+        loss_state.cache = Default::default();
     }
 
     /// The reduction was spurious: nothing is lost any more (RFC 4015 §3.2). Retransmissions in flight stay counted.
     pub fn forget_losses(&mut self) {
-        let troubles = self.troubles.get_or_insert_default();
+        let loss_state = self.loss_state.get_or_insert_default();
         for (packet, index) in self.packets.iter_mut().zip(self.first..) {
             // Nobody would look again at one whose repair was lost, too: it is no original, and no repair is under way.
             if packet.any(LOST) && packet.is(EVER_RETRANS) && !packet.any(SACKED | RETRANS) {
-                troubles.retransmissions.push_back((index, packet.sent_at));
+                loss_state.retransmissions.push_back((index, packet.sent_at));
             }
             packet.flags &= !LOST;
         }
-        troubles.retransmissions.make_contiguous().sort_by_key(|&(index, sent_at)| (sent_at, index));
-        troubles.judged = self.first;
+        loss_state.retransmissions.make_contiguous().sort_by_key(|&(index, sent_at)| (sent_at, index));
+        loss_state.judged = self.first;
         self.lost_out = 0;
         self.awaiting = 0;
     }
@@ -279,10 +279,10 @@ impl Scoreboard {
         if self.awaiting == 0 {
             return None;
         }
-        let mut index = self.troubles().retransmit_cursor.max(self.first);
+        let mut index = self.loss_state().retransmit_cursor.max(self.first);
         while let Some(packet) = self.get(index) {
             if packet.flags & (LOST | RETRANS | SACKED) == LOST {
-                self.troubles().retransmit_cursor = index;
+                self.loss_state().retransmit_cursor = index;
                 return Some(index);
             }
             index += 1;
@@ -307,7 +307,7 @@ impl Scoreboard {
         }
         packet.flags = (packet.flags | RETRANS | EVER_RETRANS) & !APP_LIMITED;
         stamp(packet);
-        self.troubles.get_or_insert_default().retransmissions.push_back((index, packet.sent_at));
+        self.loss_state.get_or_insert_default().retransmissions.push_back((index, packet.sent_at));
         packet
     }
 
@@ -328,8 +328,8 @@ impl Scoreboard {
             }
             judged += 1;
         }
-        self.troubles().judged = judged;
-        while let Some(&(index, sent_at)) = self.troubles().retransmissions.front() {
+        self.loss_state().judged = judged;
+        while let Some(&(index, sent_at)) = self.loss_state().retransmissions.front() {
             if let Some(packet) = self.get(index)
                 && packet.is(EVER_RETRANS)
                 && !packet.any(SACKED)
@@ -344,7 +344,7 @@ impl Scoreboard {
                     }
                 }
             }
-            self.troubles().retransmissions.pop_front();
+            self.loss_state().retransmissions.pop_front();
         }
         (lost, wake)
     }
@@ -358,7 +358,7 @@ impl Scoreboard {
                 lost += u32::from(self.mark_lost(index));
             }
         }
-        self.troubles().judged = from.max(end);
+        self.loss_state().judged = from.max(end);
         lost
     }
 
@@ -377,20 +377,20 @@ impl Scoreboard {
                 packet.flags = (flags | SACKED) & !(LOST | RETRANS);
                 self.forget(flags);
                 self.sacked_out += 1;
-                let troubles = self.troubles.get_or_insert_default();
-                troubles.sacked_end = troubles.sacked_end.max(self.first + position as u64 + 1);
+                let loss_state = self.loss_state.get_or_insert_default();
+                loss_state.sacked_end = loss_state.sacked_end.max(self.first + position as u64 + 1);
             }
             position += 1;
         }
     }
 
-    fn troubles(&mut self) -> &mut Troubles {
-        self.troubles.get_or_insert_default()
+    fn loss_state(&mut self) -> &mut LossState {
+        self.loss_state.get_or_insert_default()
     }
 
     /// First packet that has not been judged.
     fn judged(&self) -> u64 {
-        self.troubles.as_ref().map_or(0, |troubles| troubles.judged).max(self.first)
+        self.loss_state.as_ref().map_or(0, |loss_state| loss_state.judged).max(self.first)
     }
 
     /// Position in the ring of the first packet that starts at or after `offset`.

@@ -244,9 +244,9 @@ impl Sender {
         let len = packet.len - u32::from(is_fin);
         self.recovery.on_retransmit(timestamp(now), is_first);
         self.head.on_retransmit();
-        let mishaps = self.counters.note();
-        mishaps.retransmitted_packets += u64::from(len > 0); // a FIN alone is no data, as where it is sent first
-        mishaps.retransmitted_bytes += u64::from(len);
+        let loss_stats = self.counters.note();
+        loss_stats.retransmitted_packets += u64::from(len > 0); // a FIN alone is no data, as where it is sent first
+        loss_stats.retransmitted_bytes += u64::from(len);
         // The fast retransmit restarts the timer.
         let is_fast = self.recovery.phase() == Phase::Recovery && is_head;
         if is_fast && (self.recovery.retransmitted() == 1 || self.detector.restarts_timer_by_each_repair()) {

@@ -10,7 +10,7 @@
 //!
 //! Tested by `undo_*.pkt` and `recovery_again*.pkt`.
 
-use super::ack::News;
+use super::ack::AckInfo;
 use crate::tcp::config::UndoConfig;
 
 #[derive(Debug, Default)]
@@ -37,13 +37,13 @@ impl Undo {
     }
 
     /// Does this ACK say so? `in_episode`: the recovery is under way.
-    pub fn is_spurious(&self, tests: UndoConfig, news: &News, in_episode: bool) -> bool {
+    pub fn is_spurious(&self, tests: UndoConfig, info: &AckInfo, in_episode: bool) -> bool {
         if self.marker.is_none() {
             return false;
         }
-        let by_dsack = tests.dsack && news.has_dsack && self.retransmitted > 0 && self.unconfirmed == 0;
-        let is_older = news.echo.zip(self.first_timestamp).is_some_and(|(echo, first)| is_before(echo, first));
-        by_dsack || (tests.eifel && in_episode && news.is_advance && is_older)
+        let by_dsack = tests.dsack && info.has_dsack && self.retransmitted > 0 && self.unconfirmed == 0;
+        let is_older = info.echo.zip(self.first_timestamp).is_some_and(|(echo, first)| is_before(echo, first));
+        by_dsack || (tests.eifel && in_episode && info.is_advance && is_older)
     }
 
     /// A packet of the episode was retransmitted.
