@@ -63,17 +63,18 @@ pub fn parse<A: Parser>(arguments: impl IntoIterator<Item = std::ffi::OsString>)
         let verbs: Vec<&str> = command.get_subcommands().map(|verb| verb.get_name()).collect();
         return Err(Failure::Input(format!("give a command: {} (see --help)", verbs.join(", "))));
     }
-    let is_said = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
-    let said: Vec<&str> = text.lines().take_while(is_said).map(str::trim).filter(|line| !line.is_empty()).collect();
-    let said = said.join("; ").replace(":; ", ": ");
-    Err(Failure::Input(format!("{} (see --help)", said.trim_start_matches("error: "))))
+    let is_message = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
+    let message: Vec<&str> =
+        text.lines().take_while(is_message).map(str::trim).filter(|line| !line.is_empty()).collect();
+    let message = message.join("; ").replace(":; ", ": ");
+    Err(Failure::Input(format!("{} (see --help)", message.trim_start_matches("error: "))))
 }
 
 /// A line on standard output, at once.
 pub fn say(line: &impl Display) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
-    let said = writeln!(output, "{line}").and_then(|()| output.flush());
-    said.map_err(|error| match error.kind() {
+    let message = writeln!(output, "{line}").and_then(|()| output.flush());
+    message.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::Unread,
         _ => Failure::Run(format!("standard output: {error}")),
     })

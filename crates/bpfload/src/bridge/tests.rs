@@ -176,7 +176,7 @@ fn an_answer_tells_what_the_kernel_knows_and_the_suggestion() {
     };
     let silent = CmcdBridge::new(None, BufferMode::Size);
     assert_eq!(ask(&silent, peer), "");
-    let bridge = silent.telling(Diag::open().unwrap(), Some(Rate::from_bits_per_sec(3_000_000)));
+    let bridge = silent.with_estimates(Diag::open().unwrap(), Some(Rate::from_bits_per_sec(3_000_000)));
     let header = ask(&bridge, peer);
     let shown = Cmsd::parse(header.strip_prefix("CMSD-Dynamic: ").unwrap().trim());
     assert_eq!(shown.mb_kbps, Some(3000));

@@ -51,15 +51,15 @@ impl Machine for Rehearsal {
 
     fn next_order(&mut self) -> Result<Order, EmulatorError> {
         let is_due = self.words.front().is_some_and(|(at, _)| *at <= self.clock.get());
-        Ok(if is_due { self.words.pop_front().map_or(Order::Nothing, |(_, said)| said) } else { Order::Nothing })
+        Ok(if is_due { self.words.pop_front().map_or(Order::Nothing, |(_, order)| order) } else { Order::Nothing })
     }
 
-    fn has_come(&self, device: usize) -> bool {
+    fn has_packet(&self, device: usize) -> bool {
         self.packets.front().is_some_and(|(at, to, _)| *at <= self.clock.get() && *to == device)
     }
 
     fn read(&mut self, device: usize, buffer: &mut [u8]) -> Result<Option<usize>, EmulatorError> {
-        if !self.has_come(device) {
+        if !self.has_packet(device) {
             return Ok(None);
         }
         let (_, _, packet) = self.packets.pop_front().expect("it has come");
