@@ -14,7 +14,7 @@ pub struct ViewerInfo(Arc<Mutex<Option<AppParameters>>>);
 
 impl ViewerInfo {
     /// The control hears of it with the next packet.
-    pub fn tell(&self, parameters: AppParameters) {
+    pub fn set_app_parameters(&self, parameters: AppParameters) {
         *lock(&self.0) = Some(parameters);
     }
 }

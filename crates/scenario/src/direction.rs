@@ -346,9 +346,9 @@ impl DirectionSpec {
             "jitter": self.jitter.map(jitter_json),
             "reordering": self.reordering.map(reordering_json),
         });
-        if let Some(Mtu { bytes, is_told }) = self.mtu {
+        if let Some(Mtu { bytes, is_reported }) = self.mtu {
             json["mtu"] = json!(Bytes(bytes.into()).to_string());
-            json["too_big"] = json!(word_of(&TOO_BIG, is_told));
+            json["too_big"] = json!(word_of(&TOO_BIG, is_reported));
         }
         if self.corruption != Ratio::ZERO {
             json["corruption"] = json!(self.corruption.to_string());
@@ -375,12 +375,16 @@ impl DirectionSpec {
 
 /// Below 68 bytes no IPv4 packet must pass (RFC 791).
 fn read_mtu(table: &Table) -> Result<Option<Mtu>, ScenarioError> {
-    let is_told = meaning(&TOO_BIG, table.word("too_big")).expect("has a default");
+    let is_reported = meaning(&TOO_BIG, table.word("too_big")).expect("has a default");
     let Some(Bytes(bytes)) = table.optional::<Bytes>("mtu") else {
-        return if is_told { Err(table.error("too_big", "\"refused\" has no effect without `mtu`")) } else { Ok(None) };
+        return if is_reported {
+            Err(table.error("too_big", "\"refused\" has no effect without `mtu`"))
+        } else {
+            Ok(None)
+        };
     };
     match u32::try_from(bytes) {
-        Ok(bytes @ 68..) => Ok(Some(Mtu { bytes, is_told })),
+        Ok(bytes @ 68..) => Ok(Some(Mtu { bytes, is_reported })),
         _ => Err(table.error("mtu", format!("{} is not a valid MTU; allowed: 68 B to 4 GB", Bytes(bytes)))),
     }
 }

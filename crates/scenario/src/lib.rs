@@ -282,8 +282,8 @@ impl Scenario {
     /// Traffic that follows the sender can have its congestion control.
     fn check_traffic(&self) -> Result<(), ScenarioError> {
         for (i, group) in self.traffic.iter().enumerate() {
-            let beside = self.senders.iter().try_for_each(|sender| group.sender_beside(sender).map(drop));
-            beside.map_err(|why| ScenarioError(format!("traffic[{i}]: {why}")))?;
+            let resolved = self.senders.iter().try_for_each(|sender| group.resolved_sender(sender).map(drop));
+            resolved.map_err(|why| ScenarioError(format!("traffic[{i}]: {why}")))?;
         }
         Ok(())
     }

@@ -333,7 +333,7 @@ impl TrafficSpec {
     }
 
     /// Its transport in a run of `compared`. Error: it cannot have that one's congestion control.
-    pub fn sender_beside(&self, compared: &SenderSpec) -> Result<SenderSpec, String> {
+    pub fn resolved_sender(&self, compared: &SenderSpec) -> Result<SenderSpec, String> {
         let cc = if self.follows { &compared.cc } else { &self.sender.cc };
         self.sender.with_cc(cc.clone())
     }

@@ -100,8 +100,8 @@ fn label(key: &str, value: &Value) -> String {
     let text = text(value);
     let is_word = text.starts_with(|first: char| first.is_alphabetic() || first == '_');
     // A number, or a switch, says nothing by itself.
-    let says_all = is_word && !SWITCHES.contains(&text.to_lowercase().as_str());
-    if says_all { text } else { format!("{} {text}", key.rsplit('.').next().unwrap_or(key)) }
+    let is_self_explanatory = is_word && !SWITCHES.contains(&text.to_lowercase().as_str());
+    if is_self_explanatory { text } else { format!("{} {text}", key.rsplit('.').next().unwrap_or(key)) }
 }
 
 /// A queue that is named by its kind alone keeps the limit of the one in its place: then the kind is what is compared.

@@ -5,7 +5,7 @@ use crate::reader::Table;
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Kind, ParamSpec, Ratio, TableSpec};
 use playpath_video::Player;
-use playpath_video::viewer::{Habits, Restless, Seek, Viewer};
+use playpath_video::viewer::{Habits, RandomSeeks, Seek, Viewer};
 use serde_json::{Value, json};
 
 const SEEKS: Kind = Kind::Form(
@@ -77,15 +77,18 @@ impl ViewerSpec {
         let seeks: Vec<String> = table.optional("seeks").unwrap_or_default();
         let (leaves_after, patience) = (table.optional("leaves_after"), table.optional("patience"));
         let has_times = leaves_after.is_some() || patience.is_some();
-        let restless =
-            |every| Restless { every, length: table.get("seek_length"), back: table.get::<Ratio>("seek_back").get() };
+        let random_seeks = |every| RandomSeeks {
+            every,
+            length: table.get("seek_length"),
+            back: table.get::<Ratio>("seek_back").get(),
+        };
         let habits = Habits {
             leaves_after,
             patience,
             stall_limit: table.optional("stall_limit"),
             is_drawn: has_times && table.word("law") == Some("exponential"),
             seeks: seeks.iter().flat_map(|text| Seek::parse_list(text).expect("checked")).collect(),
-            restless: table.optional("seek_every").map(restless),
+            random_seeks: table.optional("seek_every").map(random_seeks),
         };
         if habits.has_seeks() && !can_seek {
             let key = if seeks.is_empty() { "seek_every" } else { "seeks" };
@@ -104,9 +107,9 @@ impl ViewerSpec {
 
     /// `None` where viewers do nothing but watch.
     pub(crate) fn to_json(&self) -> Option<Value> {
-        let Habits { leaves_after, patience, stall_limit, is_drawn, restless, .. } = &self.habits;
+        let Habits { leaves_after, patience, stall_limit, is_drawn, random_seeks, .. } = &self.habits;
         let text = |time: &Option<Duration>| time.map(|time| time.to_string());
-        let back = restless.and_then(|restless| Ratio::new(restless.back));
+        let back = random_seeks.and_then(|random_seeks| Ratio::new(random_seeks.back));
         self.habits.is_any().then(|| {
             json!({
                 "leaves_after": text(leaves_after),
@@ -114,8 +117,8 @@ impl ViewerSpec {
                 "stall_limit": text(stall_limit),
                 "law": is_drawn.then_some("exponential"),
                 "seeks": Some(&self.seeks).filter(|seeks| !seeks.is_empty()),
-                "seek_every": text(&restless.map(|restless| restless.every)),
-                "seek_length": text(&restless.map(|restless| restless.length)),
+                "seek_every": text(&random_seeks.map(|random_seeks| random_seeks.every)),
+                "seek_length": text(&random_seeks.map(|random_seeks| random_seeks.length)),
                 "seek_back": back.map(|back| back.to_string()),
             })
         })

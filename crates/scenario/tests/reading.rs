@@ -834,7 +834,7 @@ fn traffic_without_a_control_follows_the_sender_where_no_video_is_played() {
     let written = scenario.to_json();
     let bbr = scenario.sender("bbr").expect("is in the file");
     let controls: Vec<String> =
-        scenario.traffic.iter().map(|group| group.sender_beside(bbr).unwrap().cc.name().to_string()).collect();
+        scenario.traffic.iter().map(|group| group.resolved_sender(bbr).unwrap().cc.name().to_string()).collect();
     assert_eq!(controls, ["bbr", "vegas"]);
     assert!(written["traffic"][0].get("cc").is_none(), "what is written out follows, too");
     assert_eq!(written["traffic"][1]["cc"]["name"], "vegas");
@@ -842,7 +842,7 @@ fn traffic_without_a_control_follows_the_sender_where_no_video_is_played() {
     let inert = flows.replace("kind = \"bulk\"\n", "kind = \"bulk\"\ncc = \"cubic\"\n");
     expect(&inert, &["senders have nothing to send", "leave `cc` out"]);
     let scenario = parse(&GOOD.replace("[[sender]]\ncc = \"cubic\"", "[[sender]]\ncc = \"bbr\""));
-    let beside = scenario.traffic[0].sender_beside(&scenario.senders[0]).unwrap();
+    let beside = scenario.traffic[0].resolved_sender(&scenario.senders[0]).unwrap();
     assert_eq!(beside.cc.name(), "cubic", "beside a video neighbours stay what they are");
 }
 

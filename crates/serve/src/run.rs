@@ -39,13 +39,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let _ = sys::raise_file_limit();
     let scheme = if spki.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}:{}/", settings.addresses[0], settings.port);
-    let mut said = json!({ "ready": true, "device": arguments.device(), "url": url, "sender": settings.sender.name });
-    spki.into_iter().for_each(|spki| said["spki"] = spki.into());
-    announce(&said)?;
+    let mut message =
+        json!({ "ready": true, "device": arguments.device(), "url": url, "sender": settings.sender.name });
+    spki.into_iter().for_each(|spki| message["spki"] = spki.into());
+    announce(&message)?;
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store);
-    arguments.app_parameters().into_iter().for_each(|parameters| server.tell(parameters));
-    arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
+    arguments.app_parameters().into_iter().for_each(|parameters| server.set_app_parameters(parameters));
+    arguments.policy().into_iter().for_each(|policy| server.set_policy(policy));
     if logs.reports.is_some() {
         server.log_reports();
     }
@@ -62,12 +63,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Announce the address: at a terminal as text that can be copied, otherwise as a line of JSON for the program that started the server.
-pub(crate) fn announce(said: &Value) -> Result<(), Failure> {
-    if io::stdout().is_terminal() { say(&in_words(said)) } else { say(said) }
+pub(crate) fn announce(message: &Value) -> Result<(), Failure> {
+    if io::stdout().is_terminal() { say(&in_words(message)) } else { say(message) }
 }
 
-fn in_words(said: &Value) -> String {
-    let text = |key: &str| said[key].as_str();
+fn in_words(message: &Value) -> String {
+    let text = |key: &str| message[key].as_str();
     let (sender, url) = (text("sender").unwrap_or_default(), text("url").unwrap_or_default());
     let watch = text("chromium").map_or(String::new(), |line| format!("\nwatch it in Chromium:\n\n  {line}\n"));
     format!("{sender} serves at {url} (Ctrl-C ends it){watch}")

@@ -6,7 +6,7 @@ use playpath_units::{Duration, Rate, Time};
 use playpath_video::dash::Behind;
 use playpath_video::ideal::{self, IdealLink};
 use playpath_video::summary::Summary;
-use playpath_video::viewer::{Habits, Restless, Seek};
+use playpath_video::viewer::{Habits, RandomSeeks, Seek};
 use playpath_video::{
     DashConfig, DashPlayer, EventKind, FinishReason, Ladder, ObjectKind, PlaybackEvent, Player, Presentation, Totals,
     Viewer, abr,
@@ -164,7 +164,7 @@ fn a_viewer_leaves_when_their_time_is_over() {
 fn a_viewer_who_waits_too_long_leaves() {
     let left = |habits: Habits| {
         let (at, reason, totals) = end(&watch(&habits, KEEPS_20, 0.5));
-        assert_eq!(reason, FinishReason::LostPatience);
+        assert_eq!(reason, FinishReason::GaveUpWaiting);
         (at, parts(&totals))
     };
     let nobody = Habits::default;
@@ -183,7 +183,7 @@ fn a_viewer_who_waits_too_long_leaves() {
 fn time_adds_up_for_restless_viewers() {
     for seed in 0..60 {
         let habits = Habits {
-            restless: Some(Restless { every: secs(6.0), length: secs(8.0), back: 0.4 }),
+            random_seeks: Some(RandomSeeks { every: secs(6.0), length: secs(8.0), back: 0.4 }),
             leaves_after: Some(secs(120.0)),
             is_drawn: true,
             ..Habits::default()

@@ -345,14 +345,14 @@ impl Http2 {
         if is_end && announced.is_some_and(|bytes| bytes > 0) {
             return self.give_up(id, PROTOCOL_ERROR.0).map(|()| None); // §8.1.1: it has no body
         }
-        let said = fields.iter().find(|(name, _)| name == "priority").map(|(_, value)| priority(value));
+        let stated = fields.iter().find(|(name, _)| name == "priority").map(|(_, value)| priority(value));
         let mut stream = Stream {
             http: Http::default(),
             announced,
             is_ended: is_end,
             asked: now,
             access: None,
-            priority: updated.or(said).unwrap_or_default(),
+            priority: updated.or(stated).unwrap_or_default(),
             window: self.first_window,
             head: None,
             body: None,

@@ -133,11 +133,11 @@ fn windows_are_kept() {
 /// RFC 9218: the urgent one first, though it came last; of equals the older; incremental ones by turns.
 #[test]
 fn priorities_are_kept() {
-    let order = |says: &[&str]| -> Vec<u32> {
-        let mut bed = Bed::new(&format!("priorities-{}", says.join("")));
+    let order = |priorities: &[&str]| -> Vec<u32> {
+        let mut bed = Bed::new(&format!("priorities-{}", priorities.join("")));
         bed.frames();
-        for (index, said) in says.iter().enumerate() {
-            bed.ask(2 * index as u32 + 1, "/large", &[("priority", said)]).unwrap();
+        for (index, priority) in priorities.iter().enumerate() {
+            bed.ask(2 * index as u32 + 1, "/large", &[("priority", priority)]).unwrap();
         }
         bed.frames().0.iter().filter(|frame| frame.0 == DATA).map(|frame| frame.2).collect()
     };

@@ -33,13 +33,13 @@ impl Addresses {
     /// Of the first that is heard, and of those heard before.
     pub fn known(&mut self, ends: Ends) -> Address {
         let found = self.kept.iter().rfind(|(_, known)| *known == ends).map(|(address, _)| *address);
-        let found = if self.first.is_none() { self.heard(ends, |_| false) } else { found };
+        let found = if self.first.is_none() { self.note_source(ends, |_| false) } else { found };
         found.unwrap_or(STRANGER)
     }
 
     /// A packet from there was opened. The same host if it is the same IP address: another port alone is a NAT's doing (§9.4). `is_used`: a
     /// path leads to this number. After 65 535 addresses there are no more.
-    pub fn heard(&mut self, ends: Ends, is_used: impl Fn(u16) -> bool) -> Option<Address> {
+    pub fn note_source(&mut self, ends: Ends, is_used: impl Fn(u16) -> bool) -> Option<Address> {
         self.first.get_or_insert(ends);
         if let Some(place) = self.kept.iter().rposition(|(_, known)| *known == ends) {
             self.kept[place..].rotate_left(1);

@@ -55,8 +55,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }))?;
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store, tls, Box::new(Random));
-    arguments.app_parameters().into_iter().for_each(|parameters| server.tell(parameters));
-    arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
+    arguments.app_parameters().into_iter().for_each(|parameters| server.set_app_parameters(parameters));
+    arguments.policy().into_iter().for_each(|policy| server.set_policy(policy));
     if arguments.record.is_some() {
         server.record(arguments.sample, address);
     }

@@ -79,7 +79,7 @@ pub struct Server {
     /// Own connection ids, and those that clients chose for their first packets.
     cids: HashMap<Vec<u8>, u64>,
     cids_of: HashMap<u64, Vec<Vec<u8>>>,
-    dues: BTreeSet<(Time, u64)>,
+    deadlines: BTreeSet<(Time, u64)>,
     due_of: HashMap<u64, Time>,
     ready: VecDeque<u64>,
     refusals: VecDeque<(Envelope, Vec<u8>)>,
@@ -106,7 +106,7 @@ impl Server {
             half_open: BTreeSet::new(),
             cids: HashMap::new(),
             cids_of: HashMap::new(),
-            dues: BTreeSet::new(),
+            deadlines: BTreeSet::new(),
             due_of: HashMap::new(),
             ready: VecDeque::new(),
             refusals: VecDeque::new(),
@@ -144,12 +144,12 @@ impl Server {
     }
 
     /// Pass the parameters of the video to the congestion control of every new connection.
-    pub fn tell(&mut self, parameters: AppParameters) {
+    pub fn set_app_parameters(&mut self, parameters: AppParameters) {
         self.parameters = Some(parameters);
     }
 
     /// Tell players of the server with each file (CTA-5006).
-    pub fn tell_players(&mut self, policy: ServerPolicy) {
+    pub fn set_policy(&mut self, policy: ServerPolicy) {
         self.policy = Some(policy);
     }
 
@@ -191,7 +191,7 @@ impl Server {
         let id = known.or_else(|| {
             let is_whole = bytes.len() >= MIN_INITIAL && destination.len() >= MIN_ORIGINAL;
             let (source, token) = first.filter(|_| is_whole)?;
-            self.knock(now, envelope, (&bytes[destination], &bytes[source], &bytes[token]))
+            self.handle_initial(now, envelope, (&bytes[destination], &bytes[source], &bytes[token]))
         });
         let Some(id) = id else { return };
         if let Some(session) = self.sessions.get_mut(&id) {
@@ -227,7 +227,12 @@ impl Server {
     }
 
     /// Handle an Initial packet of an unknown client, which is admitted or has to prove its address first (RFC 9000 §8.1.2).
-    fn knock(&mut self, now: Time, envelope: Envelope, (to, peer, token): (&[u8], &[u8], &[u8])) -> Option<u64> {
+    fn handle_initial(
+        &mut self,
+        now: Time,
+        envelope: Envelope,
+        (to, peer, token): (&[u8], &[u8], &[u8]),
+    ) -> Option<u64> {
         let remote = envelope.remote;
         let proven = self.tokens.original(now, remote, to, token).map(<[u8]>::to_vec);
         let own = self.secrets.key().ok()?.to_be_bytes();
@@ -266,7 +271,7 @@ impl Server {
         let mut session = Session::new(now, (config, control, further), &self.tls.config, opening)?;
         let place = self.qlogs.as_mut().and_then(|make| make(&name));
         place.into_iter().for_each(|place| session.log(Qlog::new(now, head(&name), place)));
-        self.parameters.into_iter().for_each(|parameters| session.tell(now, parameters));
+        self.parameters.into_iter().for_each(|parameters| session.set_app_parameters(now, parameters));
         self.policy.into_iter().for_each(|policy| session.streams.policy = Some(policy));
         let id = self.next_id;
         self.next_id += 1;
@@ -281,9 +286,9 @@ impl Server {
     fn send_away(&mut self, now: Time, id: u64) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.close(now);
-            let mut farewell = Vec::new();
-            if let Some(envelope) = session.poll_datagram(now, &mut farewell) {
-                self.refusals.push_back((envelope, farewell));
+            let mut refusal = Vec::new();
+            if let Some(envelope) = session.poll_datagram(now, &mut refusal) {
+                self.refusals.push_back((envelope, refusal));
             }
         }
         self.forget(now, id);
@@ -299,7 +304,7 @@ impl Server {
             self.cids.remove(&cid);
         }
         if let Some(due) = self.due_of.remove(&id) {
-            self.dues.remove(&(due, id));
+            self.deadlines.remove(&(due, id));
         }
     }
 
@@ -307,8 +312,8 @@ impl Server {
         if self.recorder.as_ref().is_some_and(|(recorder, _)| recorder.due() <= now) {
             self.sample(now);
         }
-        while let Some((due, id)) = self.dues.first().copied().filter(|(due, _)| *due <= now) {
-            self.dues.remove(&(due, id));
+        while let Some((due, id)) = self.deadlines.first().copied().filter(|(due, _)| *due <= now) {
+            self.deadlines.remove(&(due, id));
             self.due_of.remove(&id);
             if let Some(session) = self.sessions.get_mut(&id) {
                 session.handle_timeout(now, &self.settings.limits);
@@ -321,7 +326,7 @@ impl Server {
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
         let sample = self.recorder.as_ref().map_or(Time::MAX, |(recorder, _)| recorder.due());
-        self.dues.first().map_or(Time::MAX, |(due, _)| *due).min(sample)
+        self.deadlines.first().map_or(Time::MAX, |(due, _)| *due).min(sample)
     }
 
     /// The next datagram is appended to `out`; `None`: there is none now.
@@ -357,9 +362,9 @@ impl Server {
         }
         let due = session.poll_timeout(&self.settings.limits);
         if let Some(before) = self.due_of.insert(id, due) {
-            self.dues.remove(&(before, id));
+            self.deadlines.remove(&(before, id));
         }
-        self.dues.insert((due, id));
+        self.deadlines.insert((due, id));
     }
 
     /// The server ends: every connection is closed.

@@ -147,7 +147,7 @@ impl Session {
     }
 
     /// Pass the parameters of the video to the congestion control.
-    pub fn tell(&mut self, now: Time, parameters: AppParameters) {
+    pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.endpoint.set_app_parameters(now, parameters);
         self.app_parameters = Some(parameters);
     }
@@ -243,7 +243,7 @@ impl Session {
         let Place { kind, path_id } = place;
         let (endpoint, (ends, arrival)) = (&self.endpoint, came);
         let is_used = |port| (0..MAX_PATHS).any(|path| endpoint.remote(path).is_some_and(|to| to.port == port));
-        let Some(from) = self.addresses.heard(ends, is_used) else { return };
+        let Some(from) = self.addresses.note_source(ends, is_used) else { return };
         let arrival = Arrival { from, ..arrival };
         if path_id > 0 && !self.endpoint.handle_arrival(now, path_id, arrival) {
             return;

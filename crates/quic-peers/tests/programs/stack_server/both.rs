@@ -215,7 +215,7 @@ macro_rules! server {
                     handles.into_iter().for_each(|handle| self.turn(Instant::now(), handle));
                     if self.sampled_at.is_some_and(|at| now >= at) {
                         self.sampled_at = Some(now + std::time::Duration::from_millis(20));
-                        self.clients.values_mut().for_each(tell);
+                        self.clients.values_mut().for_each(notify);
                     }
                 }
             }
@@ -278,7 +278,7 @@ macro_rules! server {
             }
         }
 
-        fn tell(client: &mut Client) {
+        fn notify(client: &mut Client) {
             let found = sample(&mut client.connection);
             let line = serde_json::json!({
                 "time_s": super::both::monotonic_s(),

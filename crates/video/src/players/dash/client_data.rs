@@ -2,7 +2,7 @@
 
 use super::config::{Claim, CmcdMode, LiveDelivery};
 use super::moment::Moment;
-use super::reports::Occasion;
+use super::reports::ReportedEvent;
 use super::track::Track;
 use super::transfer::What;
 use crate::ObjectKind;
@@ -49,18 +49,18 @@ impl Track {
     }
 
     /// Keys of a report: the state of playback, and the reported event.
-    pub(super) fn tell(&mut self, occasion: &Occasion, at: &Moment) -> Cmcd {
+    pub(super) fn event_report(&mut self, reported: &ReportedEvent, at: &Moment) -> Cmcd {
         let ladder = self.ladder();
         let kbps = |rung: usize| ladder.bitrates()[rung].as_bits_per_sec() / 1000;
         let mut cmcd = Cmcd {
             br_kbps: self.last_chosen().map(kbps),
             tb_kbps: Some(kbps(ladder.count() - 1)),
             mtp_kbps: self.measured_kbps(),
-            e: Some(occasion.event),
-            ts_ms: Some(occasion.at.as_nanos() / 1_000_000),
+            e: Some(reported.event),
+            ts_ms: Some(reported.at.as_nanos() / 1_000_000),
             ..of_session(at)
         };
-        if let Some(response) = &occasion.response {
+        if let Some(response) = &reported.response {
             let is_audio = response.object.kind == ObjectKind::Audio;
             cmcd.ot = Some(if is_audio { ObjectType::Audio } else { ObjectType::Video });
             cmcd.d_ms = Some(millis(response.media_duration));
