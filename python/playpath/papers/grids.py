@@ -14,7 +14,7 @@ from playpath.base.metrics import metric
 from playpath.papers.joint_space import Joint
 from playpath.papers.modern_senders import Scene
 from playpath.papers.sensitivity import Sensitivity
-from playpath.papers.study import Today, Unstated
+from playpath.papers.study import CurrentSenders, Unstated
 from playpath.plots import INK
 from playpath.plots.style import GRID, MUTED, figure
 
@@ -126,7 +126,7 @@ def _cell_at(ax: Axes, x: float, row: int, fill: str, ink: str, sign: str) -> No
     ax.text(x + 2.5, row + 0.53, sign, ha="center", va="center", fontsize=9, color=ink)
 
 
-def today_grid(scenes: Sequence[Scene], today: Today) -> Figure:
+def current_senders_grid(scenes: Sequence[Scene], today: CurrentSenders) -> Figure:
     """Senders down, scenes across: place, and what the viewer sees."""
     senders = list(dict.fromkeys(sender for scene in scenes for sender in scene.ranker.senders))
     width = 1.6

@@ -124,7 +124,7 @@ class Population:
         drawn = {**settings, **unit.settings}
         return DrawnPath(index, self.viewers[number], unit.name, unit.weight / copies, drawn, unit.groups)
 
-    def told(self, index: int, message: str, changed: Container[str] = ()) -> str:
+    def explain(self, index: int, message: str, changed: Container[str] = ()) -> str:
         """What is wrong with a setting of the path of that number, told of where it is written, not of an option or an axis; other
         messages, and those of settings that were `changed`, as they are.
         """
@@ -233,7 +233,7 @@ def load_population(
     try:
         base = _base(source, raw, folder, first, senders)
     except InputError as error:
-        raise InputError(chosen.told(0, str(error), changes)) from None
+        raise InputError(chosen.explain(0, str(error), changes)) from None
     if not base.senders:
         raise InputError(f"scenario '{chosen.name}': no [[sender]] to compare; add one or give `cc`")
     wanted = own.get("baseline") or base.senders[0]

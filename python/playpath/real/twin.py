@@ -181,7 +181,7 @@ class Twin:
         """Every metric of each group of traffic next to each sender; without a video `metrics` has these rows."""
         if self.judges_traffic or not twin_traffic.group_names(self.sim):
             return []
-        worlds = twin_traffic.beside_senders(self.sim), twin_traffic.beside_senders(self.kernel)
+        worlds = twin_traffic.with_cross_traffic(self.sim), twin_traffic.with_cross_traffic(self.kernel)
         return _metrics(*worlds, twin_traffic.FLOW_METRICS)
 
     def of(self, name: str) -> list[MetricTwin]:

@@ -197,7 +197,7 @@ class Comparison(Tabular):
     @cached_property
     def neighbours(self) -> list[Neighbours]:
         """Goodput and losses of the other traffic next to each sender; empty if there is none."""
-        found = {beside.sender: beside for beside in neighbours(self.table, self.flows)}
+        found = {neighbour.sender: neighbour for neighbour in neighbours(self.table, self.flows)}
         return [found[name] for name in self.ranking if name in found]
 
     @property

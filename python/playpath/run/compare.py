@@ -101,7 +101,7 @@ def compare(
             tasks,
             threads,
             on_done=pulse.count,
-            on_wait=pulse.tell,
+            on_wait=pulse.report_running,
             on_interrupt=on_interrupt,
             on_stopped=on_stopped,
         )
@@ -109,9 +109,9 @@ def compare(
         if until_decided:
             result = replace(result, looks=looks[: look + 1], most=looks[-1])
         is_through = runs == looks[-1] or (until_decided and result.is_settled)
-        if outcome.heard and not (is_through or outcome.interrupted):
+        if outcome.interrupt_seen and not (is_through or outcome.interrupted):
             result = replace(result, interrupted=True, looks=looks[: look + 2])  # before the next look
-        if outcome.heard or is_through:
+        if outcome.interrupt_seen or is_through:
             break
         played.let_go(result, loaded.seeds[runs - 1])
     if not timelines or (result.interrupted and place.is_parallel):
@@ -135,7 +135,7 @@ def _affordable(scenario: Scenario, place: World, threads: int) -> int | None:
         return sum(link["offered_packets"] for link in session.links)
 
     measured = run_all(packets, scenario.senders, threads)
-    if measured.heard:
+    if measured.interrupt_seen:
         raise Interrupted("stopped before the first seed was finished for every sender; nothing to show")
     most = affordable(sum(found or 0 for found in measured.results))
     return most if most > len(scenario.seeds) else None

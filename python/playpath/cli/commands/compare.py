@@ -103,14 +103,14 @@ def command(
                 resume=resume,
                 tolerance=options.check_tolerance(tolerance),
                 progress=progress,
-                on_interrupt=_tell_interrupt,
+                on_interrupt=_report_interrupt,
                 # A second Ctrl-C that arrives from now on was meant for the sessions, not for saving what is finished.
                 on_stopped=spare_next_ctrl_c,
                 meanwhile=lambda result: None if results is None else results.begin(result),
             )
         if sensitive and not result.interrupted:
             with console.progress("sessions of variations") as progress:
-                found = sensitivity(result, jobs=jobs, progress=progress, on_interrupt=_tell_interrupt)
+                found = sensitivity(result, jobs=jobs, progress=progress, on_interrupt=_report_interrupt)
             result = result.with_sensitivity(found)
         if results is not None:
             results.finish(result)
@@ -208,7 +208,7 @@ def sessions(count: int) -> str:
     return f"{count} session{'' if count == 1 else 's'}"
 
 
-def _tell_interrupt(running: int) -> None:
+def _report_interrupt(running: int) -> None:
     console.message(f"stopping: finishing {sessions(running)} under way; Ctrl-C again drops them")
 
 

@@ -65,7 +65,7 @@ def command(
                 parallel=parallel,
                 tolerance=options.check_tolerance(tolerance),
                 progress=progress,
-                on_interrupt=_tell_interrupt,
+                on_interrupt=_report_interrupt,
                 world=place,
             )
         _write(result, folder)
@@ -79,7 +79,7 @@ def command(
         raise typer.Exit(INTERRUPTED)
 
 
-def _tell_interrupt(running: int) -> None:
+def _report_interrupt(running: int) -> None:
     under_way = (
         f"finishing {sessions(running)} under way; Ctrl-C again drops them" if running else "the test bed is torn down"
     )

@@ -28,7 +28,7 @@ from playpath.scenario import Scenario
 from playpath.sweep import SweepResult
 from playpath.sweep.cells import Cell
 
-_MOST_TOLD = 5
+_MAX_LISTED = 5
 _MAX_ROWS = 20_000_000
 """Limit for a table: Parquet can hold any number of equal rows in a few bytes."""
 _KINDS: Mapping[str, type[Result]] = {
@@ -110,7 +110,7 @@ def verify(
     found = [_difference(cell, row, one) for cell, row, one in zip(cells, rows, again, strict=True)]
     differing = [text for text in found if text]
     left = not_verified(manifest, question.kind, is_answer_checked=not note)
-    return Finding(len(cells), [*differing[:_MOST_TOLD], *wrong[:_MOST_TOLD]], len(differing), len(wrong), left, note)
+    return Finding(len(cells), [*differing[:_MAX_LISTED], *wrong[:_MAX_LISTED]], len(differing), len(wrong), left, note)
 
 
 def _play(

@@ -199,14 +199,16 @@ def _network_figures(result: Comparison) -> str:
 
 def _costs(result: Comparison) -> str:
     """The cost of an hour of video, and how the other flows on the path fare."""
-    beside = {found.sender: found for found in result.neighbours}
+    neighbours = {found.sender: found for found in result.neighbours}
     head = [_what(result), "sent<br><small>GB</small>", "sent again<br><small>GB</small>"]
-    head += ["others: goodput<br><small>Mbit/s</small>", "others: packets lost<br><small>%</small>"] if beside else []
+    head += (
+        ["others: goodput<br><small>Mbit/s</small>", "others: packets lost<br><small>%</small>"] if neighbours else []
+    )
     rows = []
     for cost in result.costs():
         row = [_sender(result, cost.sender), format_value(cost.sent_gb), format_value(cost.retransmitted_gb)]
-        if beside:
-            other = beside.get(cost.sender)
+        if neighbours:
+            other = neighbours.get(cost.sender)
             row += (
                 ["–", "–"]
                 if other is None
