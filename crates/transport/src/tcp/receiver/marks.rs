@@ -1,27 +1,27 @@
 //! The receiver's counters of ECN marks, and their feedback: accurate ECN.
 //!
 //! Reference: RFC 9768 §3.2.1 (counters and where they begin), §3.2.2.5.1 (ACKs that marks trigger),
-//! §3.2.3.2.1 and .2 (the option in the handshake), §3.2.3.3 (the recommended simple scheme, what gives way to what).
+//! §3.2.3.2.1 and .2 (the option in the handshake), §3.2.3.3 (the recommended simple scheme, which options take precedence).
 //! Differences from the reference:
-//! 1. A segment with payload carries the option only if it has room for it beside the payload.
-//! 2. Pure ACKs are Not-ECT, so that none of them can bring a mark that asks for an ACK of an ACK.
+//! 1. A segment with payload carries the option only if it has room for it next to the payload.
+//! 2. Pure ACKs are Not-ECT, so they cannot be marked and trigger an ACK of an ACK.
 //!
 //! Units: packets, payload bytes. Tested by `accecn_*.pkt`.
 
 use crate::segment::{AccEcn, Ecn, Segment};
 
-/// RFC 9768 §3.2.1: the counter of packets begins here, so that a zeroed field is seen.
+/// RFC 9768 §3.2.1: initial value of the packet counter; it is not zero, so that a zeroed field is detected.
 pub(crate) const FIRST_PACKETS: u8 = 5;
-/// Bytes of (ECT(0), CE, ECT(1)) at the start (RFC 9768 §3.2.1); not zero where the other end tests for zeroing.
+/// Initial byte counters of (ECT(0), CE, ECT(1)) (RFC 9768 §3.2.1); not zero where the other end tests for zeroing.
 pub(crate) const FIRST_BYTES: [u32; 3] = [1, 0, 1];
-/// CE marks since the last ACK that ask for one (RFC 9768 §3.2.2.5.1: 2 while data is unacknowledged).
+/// CE marks since the last ACK that trigger an ACK (RFC 9768 §3.2.2.5.1: 2 while data is unacknowledged).
 const MARKS_AN_ACK: u8 = 2;
 /// Bytes of options that a TCP header has room for.
 const MAX_OPTION_BYTES: u32 = 40;
 
 #[derive(Debug)]
 pub(crate) struct Marks {
-    /// r.cep: packets that came marked.
+    /// r.cep: packets that arrived marked.
     packets: u8,
     /// r.e0b, r.ceb, r.e1b.
     bytes: [u32; 3],
@@ -31,12 +31,12 @@ pub(crate) struct Marks {
     was_ce: bool,
     /// CE marks since the last ACK.
     unacked: u8,
-    /// Segments that carry the whole option whatever came: a client's third of the handshake and its first data.
+    /// Number of segments still to send that carry the whole option in any case: a client's last ACK of the handshake and its first data.
     whole: u8,
-    /// A server that has sent no option yet gets none (as Linux does; RFC 9768 §3.2.3.2.3 allows either).
+    /// No option is sent to a server that has not sent one yet (as Linux does; RFC 9768 §3.2.3.2.3 allows either).
     is_quiet: bool,
-    /// Where the last segment began that came twice, if its ACK had the option, and whether it came a third time: something drops
-    /// ACKs for their option, so that none has it any more (RFC 9768 §3.2.3.2.2).
+    /// Start of the last segment that arrived twice, if its ACK had the option; and whether it arrived a third time: then something on the
+    /// path drops ACKs because of the option, and it is no longer sent (RFC 9768 §3.2.3.2.2).
     acked_twice: Option<u32>,
     is_dropped: bool,
 }
@@ -63,7 +63,7 @@ impl Marks {
         AccEcn::new(FIRST_BYTES, false, 3)
     }
 
-    /// A segment arrived. `true`: its mark asks for an ACK at once.
+    /// A segment arrived. `true`: its mark requires an ACK at once.
     pub fn note(&mut self, segment: &Segment) -> bool {
         self.is_quiet &= segment.accecn.is_none();
         let is_ce = segment.ecn == Ecn::Ce;
@@ -87,12 +87,13 @@ impl Marks {
         is_ce && (!was_ce || self.unacked >= MARKS_AN_ACK)
     }
 
-    /// An ACK that leaves now should have room for the option beside two SACK blocks (RFC 9768 §3.2.3.3).
+    /// The next ACK should have room for the option next to two SACK blocks (RFC 9768 §3.2.3.3).
     pub fn has_changes(&self) -> bool {
         self.changed != 0 && !self.is_quiet && !self.is_dropped
     }
 
-    /// A segment leaves: the counter, and the option if there is news and room for it. `mss`: most bytes of payload and option.
+    /// Write the counter to an outgoing segment, and the option if a counter has changed and there is room. `mss`: maximum of payload and
+    /// option bytes.
     pub fn stamp_counters(&mut self, segment: &mut Segment, mss: u32) {
         segment.flags = segment.flags.with_ace(self.packets);
         self.unacked = 0;
@@ -113,9 +114,10 @@ impl Marks {
         self.whole = self.whole.saturating_sub(1);
     }
 
-    /// Every counter that ever changed; if there is no room for these, those with news; `None` if not even for these.
+    /// Every counter that ever changed; if there is no room for them, those that changed since the last option; `None` if there is no room
+    /// for these either.
     fn fitting(&self, room: u32) -> Option<AccEcn> {
-        // ECT(1) first where ECT(0) never came.
+        // ECT(1) first if ECT(0) never arrived.
         let is_reversed = self.ever & 0b101 == 0b100;
         let reaches = |bits: u8| {
             let bits = if is_reversed { (bits & 1) << 2 | bits & 2 | bits >> 2 } else { bits };

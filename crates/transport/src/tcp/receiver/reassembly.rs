@@ -4,18 +4,19 @@
 //! RFC 2883 (a duplicate is reported first, once).
 //! Invariants: ranges are sorted, disjoint, not adjacent, all above `next`. Nothing is allocated while data comes in order.
 
-/// Ranges kept above a gap. What would make more is as if lost: each costs memory and time, and a peer may make them of single bytes.
+/// Maximum of ranges kept above a gap. Data that would add another one is treated as lost: each range costs memory and time, and a peer
+/// could create ranges of single bytes.
 const MAX_RANGES: usize = 1 << 15;
 const REMEMBERED: usize = 4;
 
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     next: u64,
-    /// Made when something first comes out of order or twice: most connections of a crowd never need it.
+    /// Allocated when data first arrives out of order or twice: most of many connections never need it.
     out_of_order: Option<Box<OutOfOrderData>>,
 }
 
-/// What came out of order, and what came twice.
+/// Data that arrived out of order, and data that arrived twice.
 #[derive(Debug, Default)]
 struct OutOfOrderData {
     /// Ranges above `next`, ascending.
@@ -37,7 +38,7 @@ pub(crate) enum Placed {
     FilledGap,
     /// Above the next byte.
     OutOfOrder,
-    /// Nothing new; so many bytes.
+    /// Nothing new; the number of duplicate bytes.
     Duplicate(u64),
 }
 
@@ -51,7 +52,7 @@ impl Reassembly {
         self.ranges().last().map_or(self.next, |range| range.1)
     }
 
-    /// Nothing is held above a gap.
+    /// No data is held above a gap.
     pub fn is_in_order(&self) -> bool {
         self.ranges().is_empty()
     }
@@ -61,7 +62,7 @@ impl Reassembly {
         self.ranges().len()
     }
 
-    /// More blocks than a receiver expects to tell (TCP_SACK_BLOCKS_EXPECTED).
+    /// More blocks than a receiver usually reports (TCP_SACK_BLOCKS_EXPECTED).
     pub fn is_crowded(&self) -> bool {
         self.pieces() > 2
     }
@@ -91,7 +92,7 @@ impl Reassembly {
         placed
     }
 
-    /// As [`insert`](Self::insert) for who sends no SACK: nothing is remembered for reports. The second value is the block that
+    /// As [`insert`](Self::insert), for a receiver that sends no SACK: nothing is kept for reports. The second value is the block that
     /// holds the range.
     #[inline]
     pub fn place(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
@@ -129,7 +130,7 @@ impl Reassembly {
         if start < self.next {
             out_of_order.dsack = Some((start, self.next));
         } else if let Some(held) = out_of_order.ranges.first().filter(|held| held.0 < end) {
-            out_of_order.dsack = Some((held.0, held.1.min(end))); // of what it brings a part was there
+            out_of_order.dsack = Some((held.0, held.1.min(end))); // a part of the segment was there already
         }
         self.next = end;
         if out_of_order.ranges.is_empty() {
@@ -154,7 +155,7 @@ impl Reassembly {
 }
 
 impl OutOfOrderData {
-    /// Above a gap; the block that holds the range now, if it is kept.
+    /// Insert a range above a gap; returns the block that holds the range now, if it is kept.
     fn hold(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
         // First range that ends at or after `start`: it may touch or overlap.
         let from = match self.ranges.last() {

@@ -2,7 +2,8 @@
 //!
 //! Reference: RFC 9293 §3.10.7.4, RFC 2018/2883 (SACK, DSACK), RFC 6298 §3 (Karn), draft-cheng (delivery rate).
 //! Differences from the references:
-//! 1. SRTT takes the first packet that a cumulative ACK covers (delayed ACKs count), the controller's `rtt` the newest.
+//! 1. SRTT is measured on the first packet that a cumulative ACK covers (so it includes delayed ACKs), the controller's `rtt` on the
+//!    newest one.
 //!
 //! Tested by packet scripts and the stream property test.
 
@@ -23,14 +24,14 @@ use playpath_units::{Duration, Time};
 pub(crate) struct AckInfo {
     /// SND.UNA moved.
     pub is_advance: bool,
-    /// A duplicate ACK: no progress, no data, and with SACK it brings news.
+    /// A duplicate ACK: no progress, no data, and with SACK it reports something new.
     pub is_duplicate: bool,
     pub has_dsack: bool,
-    /// Packets that left by SND.UNA's advance.
+    /// Packets acknowledged cumulatively by this ACK.
     pub acked: u32,
     pub delivered: u32,
     pub has_sacked: bool,
-    /// An original that this ACK delivers was sent before the head was sent last.
+    /// This ACK delivers an original that was sent before the last transmission of the head.
     pub is_older_than_head: bool,
     /// A packet that ends at or below the recovery point and was never retransmitted was delivered.
     pub original_delivered: bool,
@@ -84,14 +85,14 @@ struct Before {
 }
 
 impl Sender {
-    /// Whether the acknowledgement may come from the peer; RFC 5961 §5.2.
+    /// Whether the acknowledgement can come from the peer (RFC 5961 §5.2).
     #[inline]
     pub fn is_plausible_ack(&self, ack: u32) -> bool {
         let una = self.config.isn.wrapping_add(1).wrapping_add(self.stream.una() as u32);
         self.stream.is_plausible_ack(ack.wrapping_sub(una) as i32)
     }
 
-    /// The acknowledgement of an acceptable segment, and a plausible one.
+    /// Process a plausible acknowledgement of an acceptable segment.
     pub fn handle_ack(&mut self, at: Moment<'_>, segment: &Segment) {
         let ack = unwrap_near(segment.ack, self.config.isn.wrapping_add(1), self.stream.una());
         self.recovery.on_segment();
@@ -144,8 +145,8 @@ impl Sender {
         self.finish_ack(at, &mut info, &delivery, &before);
     }
 
-    /// Header prediction, as at the receiver of a bulk transfer: nothing is outstanding or wrong, so the ACK of a data segment
-    /// tells at most of a new window.
+    /// Header prediction, as at the receiver of a bulk transfer: nothing is outstanding and nothing is being repaired, so the ACK of a
+    /// data segment can at most change the window.
     #[inline]
     fn has_nothing_new(&self, ack: u64, segment: &Segment) -> bool {
         ack == self.stream.una()
@@ -187,7 +188,7 @@ impl Sender {
             if self.scoreboard.has_unreported() {
                 self.report_losses(at);
             }
-            // A controller that rules its window in recovery may grow it there; on Linux the ACK that ends a recovery may, too.
+            // A controller that sets its window in recovery may increase it there; on Linux also with the ACK that ends a recovery.
             let is_ruled = (is_reducing || (was_reducing && !self.config.counts_deliveries)) && self.is_window_ours;
             let event = Ack {
                 acked: info.acked,
@@ -217,7 +218,7 @@ impl Sender {
         self.restart_timers(at.now, info);
     }
 
-    /// The states and counters that can change something on this ACK; a plain one in the open state has none.
+    /// Whether this ACK may need a reaction. A plain ACK in the open state does not.
     fn is_dubious(&self, info: &AckInfo) -> bool {
         self.recovery.phase() != Phase::Open
             || info.is_duplicate
@@ -261,7 +262,8 @@ impl Sender {
             self.detector.on_dsack(una, nxt);
             blocks[0] = (0, 0);
         }
-        // In the order of the stream, as Linux looks at them (`tcp_sacktag_write_queue`): the first and the newest of what they deliver.
+        // In the order of the stream, as Linux processes them (`tcp_sacktag_write_queue`); this decides which of the packets delivered
+        // is the first and which the newest.
         blocks.sort_unstable();
         let detector = &mut self.detector;
         for block in &mut blocks {
@@ -276,9 +278,9 @@ impl Sender {
         is_dsack
     }
 
-    /// Duplicates: counted up to the fast retransmit; without SACK each says that a packet arrived. Not after a timeout: there
-    /// they come from what was sent again in vain, and if they let packets out, these would bring further ones without end
-    /// while the head is missing.
+    /// Count duplicate ACKs up to the fast retransmit; without SACK each reports that a packet arrived. Not after a timeout: there
+    /// they are caused by needless retransmissions, and if each let a packet out, these packets would cause further duplicates
+    /// endlessly while the head is missing.
     fn count_duplicates(&mut self, info: &mut AckInfo) {
         if info.is_duplicate {
             let counts_arrivals = !self.features.sack && self.recovery.phase() != Phase::Loss;
@@ -294,8 +296,9 @@ impl Sender {
         }
     }
 
-    /// RTT of this ACK for the controller; feeds the estimators. Karn: nothing from retransmitted data without timestamps, and with them
-    /// nothing that the mean counts, for whoever looks at the packets from outside, as in the worlds of real time, cannot tell either.
+    /// RTT of this ACK for the controller; also updates the estimators. Karn's rule: without timestamps there is no sample from
+    /// retransmitted data. With timestamps there is one, but the mean does not count it: an observer of the packets, as in the worlds
+    /// of real time, could not measure it either.
     fn sample_rtt(&mut self, now: Time, info: &AckInfo, delivery: &Delivery) -> Option<Duration> {
         if self.detector.times_last_packet() {
             return self.sample_last_packet(now, delivery);
@@ -335,8 +338,8 @@ impl Sender {
         self.rtt.add_sample(sample, self.stream.una(), self.stream.nxt(), &self.config.rto);
     }
 
-    /// Packets by which the window's growth counts ([`Config::counts_deliveries`](crate::tcp::Config::counts_deliveries)). Linux asks a
-    /// control that rules its window about every ACK (`cong_control`), any other about those that move SND.UNA (`cong_avoid`).
+    /// Packets that count for the window's growth ([`Config::counts_deliveries`](crate::tcp::Config::counts_deliveries)). Linux calls a
+    /// control that sets its own window on every ACK (`cong_control`), any other on those that move SND.UNA (`cong_avoid`).
     fn counted(&self, info: &AckInfo) -> u32 {
         match self.config.counts_deliveries {
             false => info.acked,
@@ -345,7 +348,7 @@ impl Sender {
         }
     }
 
-    /// May the window grow (RFC 5681 §3.1, RFC 7661 §4.3; Linux `tcp_is_cwnd_limited`)?
+    /// Whether the window may grow (RFC 5681 §3.1, RFC 7661 §4.3; Linux `tcp_is_cwnd_limited`).
     fn may_grow(&self, now: Time) -> bool {
         if self.config.growth == Growth::Always || self.usage.is_full() {
             return true;
@@ -372,8 +375,8 @@ impl Sender {
                 self.timers.look_again(Time::MAX);
             }
         } else if info.delivered > 0 {
-            // While SACKs still come for the flight that the head's repair follows, that repair cannot have been answered; those for
-            // later data must not put the timeout off for ever.
+            // While SACKs still arrive for the flight before the head's retransmission, that retransmission cannot have been answered yet.
+            // SACKs for later data must not postpone the timeout for ever.
             if info.is_older_than_head && self.detector.restarts_timer_by_sack() {
                 self.restart_rto(now);
             }
@@ -393,7 +396,7 @@ impl Sender {
         self.features.ecn && !self.features.counts_marks && segment.flags.contains(Flags::ECE)
     }
 
-    /// How many of the packets delivered were marked (RFC 9768). What delivers nothing may be an old ACK and is not asked.
+    /// How many of the packets delivered were marked (RFC 9768). An ACK that delivers nothing may be an old one and is not evaluated.
     fn take_marks(&mut self, segment: &Segment, delivered: u32) -> u32 {
         if !self.features.counts_marks || !self.features.ecn || delivered == 0 {
             return 0;

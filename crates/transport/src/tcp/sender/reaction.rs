@@ -1,4 +1,4 @@
-//! What the sender does: about losses and spurious ones, as recovery says, and when a timer expires.
+//! The sender's reactions: to losses and to spurious ones, as decided by `recovery.rs`, and to expired timers.
 //!
 //! Reference: as `recovery.rs`; RFC 8985 §7.3 (probe), RFC 9293 §3.8.6.1 (zero-window probe). Tested by packet scripts.
 
@@ -15,7 +15,7 @@ use playpath_cc::{CongestionEvent, CongestionSignal, PacketLost, RecoveryExit, R
 use playpath_units::Time;
 
 impl Sender {
-    /// Act on every timer that is due. `false`: too many timeouts in a row, the connection is given up.
+    /// Handle every timer that is due. `false`: too many consecutive timeouts, the connection is given up.
     pub fn handle_timeout(&mut self, at: Moment<'_>) -> bool {
         self.is_settled = false;
         self.burst = 0;
@@ -45,7 +45,7 @@ impl Sender {
         true
     }
 
-    /// React to what an ACK told, outside of the plain open state.
+    /// React to an ACK that may need more than the plain open state does.
     pub(super) fn react_to_ack(&mut self, at: Moment<'_>, info: &AckInfo) {
         let ends_with_progress = self.detector.knows_no_partial_ack();
         match self.recovery.on_ack(self.config.undo, info, &self.stream, ends_with_progress) {
@@ -74,7 +74,7 @@ impl Sender {
         }
     }
 
-    /// The outstanding tail loss probe may have been answered.
+    /// Check whether this ACK answers the outstanding tail loss probe.
     pub(super) fn check_tail_probe(&mut self, at: Moment<'_>, info: &AckInfo) {
         if self.tail_probe.on_ack(info, self.stream.una()) && self.recovery.phase() == Phase::Open {
             self.begin_episode(at, info, CongestionSignal::Loss);
@@ -85,7 +85,7 @@ impl Sender {
         }
     }
 
-    /// Tell the controller of the packets marked lost, before the episode, timeout or ACK that found them.
+    /// Report the packets marked lost to the controller, before it is notified of the episode, timeout or ACK that revealed them.
     pub(super) fn report_losses(&mut self, at: Moment<'_>) {
         while let Some((packet, remaining)) = self.scoreboard.next_unreported() {
             let lost = (self.rate.lost() as u32).wrapping_sub(remaining);
@@ -121,14 +121,14 @@ impl Sender {
         }
     }
 
-    /// Window validation may have set new windows.
+    /// Apply the new windows of window validation, if there are any.
     pub(super) fn apply(&mut self, at: Moment<'_>, change: Option<WindowChange>) {
         if let Some(change) = change {
             self.change_windows(at, change);
         }
     }
 
-    /// Mark packets lost by the rule in force. Returns how many.
+    /// Mark packets lost according to the loss detection in use. Returns how many.
     fn detect_losses(&mut self, now: Time) -> u32 {
         let situation = Situation {
             now,
@@ -145,7 +145,7 @@ impl Sender {
         found.lost
     }
 
-    /// Open or cwr: does this ACK begin a recovery?
+    /// In the phases open and cwr: check whether this ACK begins a recovery.
     fn watch_for_loss(&mut self, at: Moment<'_>, info: &AckInfo) {
         let may_be_dubious = info.is_duplicate || self.sacked_out() > 0 || self.timers.is_looking();
         if may_be_dubious && self.detect_losses(at.now) > 0 {
@@ -157,8 +157,8 @@ impl Sender {
         }
     }
 
-    /// Losses above the point that ended the last recovery begin the next one with the same ACK, so the window between them lets
-    /// nothing go (Linux `tcp_fastretrans_alert`, from step D to E).
+    /// Losses above the recovery point begin the next recovery with the same ACK that ended the last one, so nothing is sent in between
+    /// (Linux `tcp_fastretrans_alert`, from step D to E).
     fn look_beyond(&mut self, at: Moment<'_>, info: &AckInfo) {
         if self.sacked_out() > 0 {
             self.detect_losses(at.now);
@@ -168,7 +168,7 @@ impl Sender {
         }
     }
 
-    /// May the controller want the head retransmitted before the third duplicate (Vegas)?
+    /// Ask the controller whether the head is to be retransmitted before the third duplicate (Vegas).
     fn ask_about_head(&mut self, at: Moment<'_>, info: &AckInfo, count: u32) {
         let Some(head) = self.scoreboard.front().copied() else { return };
         let event = TcpDupAck { count, head_sent_at: head.sent_at, head_is_retransmitted: head.is(EVER_RETRANS) };
@@ -183,7 +183,7 @@ impl Sender {
     fn enter_recovery(&mut self, at: Moment<'_>, info: &AckInfo, signal: CongestionSignal) {
         self.counters.note().fast_recoveries += 1;
         // The window was already reduced in this round for ECN: no second cut (RFC 3168 §6.1.2).
-        // Where marks are counted they took only their share, and a loss counts by itself (RFC 8257 §3.5).
+        // With counted marks the reduction was proportional to them, and a loss reduces the window in addition (RFC 8257 §3.5).
         if self.recovery.phase() != Phase::Cwr || self.features.counts_marks {
             self.begin_episode(at, info, signal);
         }
@@ -198,7 +198,7 @@ impl Sender {
         self.reduction().enter_recovery(cwnd, duplicates);
     }
 
-    /// Tell the controller, and prepare the way to its new window.
+    /// Notify the controller, and start the transition to its new window.
     fn begin_episode(&mut self, at: Moment<'_>, info: &AckInfo, signal: CongestionSignal) {
         self.counters.note_loss_distance();
         let (packets_out, cwnd) = (self.scoreboard.packets_out(), self.control.cwnd());
@@ -223,7 +223,8 @@ impl Sender {
         self.send_cwr = self.features.ecn;
     }
 
-    /// After a timeout. Where the loss of a repair shows, a fast recovery begins, which reduces anew (Linux `tcp_fastretrans_alert`).
+    /// After a timeout. If a retransmission turns out to be lost, a fast recovery begins, with another reduction (Linux
+    /// `tcp_fastretrans_alert`).
     fn repair_all(&mut self, at: Moment<'_>, info: &AckInfo) {
         let repairs_out = self.scoreboard.retrans_out();
         self.detect_losses(at.now);
@@ -276,7 +277,7 @@ impl Sender {
     fn expire_reordering(&mut self, at: Moment<'_>) {
         if self.detect_losses(at.now) > 0 && self.recovery.phase() != Phase::Recovery {
             self.enter_recovery(at, &AckInfo::default(), CongestionSignal::Loss);
-            // A retransmission must be able to leave although no ACK earned it (Linux `tcp_rack_reo_timeout`).
+            // A retransmission must be possible although no ACK has allowed it (Linux `tcp_rack_reo_timeout`).
             let in_flight = self.in_flight();
             self.reduction().on_ack(1, in_flight, false);
         }
@@ -318,7 +319,7 @@ impl Sender {
         self.control.on_rto(&view, &event);
         let spared = self.in_flight();
         if spared > 0 && self.is_window_ours {
-            // The loss window is one packet beside those that a timeout does not prove lost (Linux `tcp_enter_loss`).
+            // The loss window is one packet more than the packets that a timeout does not prove lost (Linux `tcp_enter_loss`).
             let WindowChange { cwnd, ssthresh } = self.windows();
             self.change_windows(at, WindowChange { cwnd: cwnd + f64::from(spared), ssthresh });
         }

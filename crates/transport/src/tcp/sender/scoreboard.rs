@@ -64,22 +64,22 @@ pub(crate) struct Scoreboard {
     sacked_out: u32,
     lost_out: u32,
     retrans_out: u32,
-    /// Lost and not yet retransmitted.
+    /// Packets marked lost and not yet retransmitted.
     awaiting: u32,
-    /// Made with the first loss, or the first SACK: most connections of a crowd are idle or short.
+    /// Allocated with the first loss or the first SACK: of many connections most are idle or short.
     loss_state: Option<Box<LossState>>,
 }
 
-/// What nobody needs before a packet is missing. The cursors may lie below `first`, where nothing is left to be found.
+/// State that is needed only once a packet is missing. The cursors may lie below `first`, where no packets remain.
 #[derive(Debug, Default)]
 struct LossState {
-    /// No packet below waits for its retransmission.
+    /// No packet below this index waits for its retransmission.
     retransmit_cursor: u64,
-    /// Every original below has been judged: delivered, lost or retransmitted.
+    /// Every original below this index is known to be delivered, lost or retransmitted.
     judged: u64,
     /// One past the highest SACKed packet.
     sacked_end: u64,
-    /// Retransmissions in the order of sending; entries of packets that moved on are dropped lazily.
+    /// Retransmissions in the order of sending; entries that are no longer in flight are dropped lazily.
     retransmissions: VecDeque<(u64, Time)>,
     /// Marked lost and not yet reported to the controller.
     unreported: VecDeque<SentPacket>,
@@ -107,7 +107,7 @@ impl Scoreboard {
     pub fn retrans_out(&self) -> u32 {
         self.retrans_out
     }
-    /// Retransmissions in flight, if the answer to one may yet come (Linux `tcp_any_retrans_done`).
+    /// Retransmissions in flight, if one of them may still be answered (Linux `tcp_any_retrans_done`).
     pub fn unsettled(&self) -> Option<u32> {
         let is_head = || self.front().is_some_and(|head| head.is(EVER_RETRANS));
         (self.retrans_out > 0 || is_head()).then_some(self.retrans_out)
@@ -146,8 +146,8 @@ impl Scoreboard {
         self.packets.push_back(packet);
     }
 
-    /// Drop what lies below `una`; `deliver` sees every packet that leaves, before its marks are forgotten. Returns the
-    /// number of packets that left.
+    /// Remove the packets below `una`; `deliver` is called for each of them before its flags are cleared. Returns the number of
+    /// packets removed.
     pub fn acknowledge(&mut self, una: u64, mut deliver: impl FnMut(&SentPacket)) -> u32 {
         let before = self.first;
         while let Some(packet) = self.packets.front() {
@@ -171,9 +171,9 @@ impl Scoreboard {
         (self.first - before) as u32
     }
 
-    /// Mark the packets within `[left, right)` as held by the receiver; `deliver` sees each that was not marked before.
+    /// Mark the packets within `[left, right)` as held by the receiver; `deliver` is called for each that was not marked before.
     pub fn sack(&mut self, left: u64, right: u64, deliver: &mut impl FnMut(&SentPacket)) {
-        // The part that the last ACK reported too needs no second look.
+        // The part that the last ACK already reported can be skipped.
         let cache: &[(u64, u64)] = self.loss_state.as_ref().map_or(&[], |loss_state| &loss_state.cache);
         let seen = cache.iter().copied().find(|&(l, r)| l >= left && r <= right && l < r);
         match seen {
@@ -191,7 +191,7 @@ impl Scoreboard {
         self.loss_state().cache = blocks;
     }
 
-    /// Mark a packet lost. Returns `true` if that is news (or news of its retransmission).
+    /// Mark a packet lost. Returns `true` if it (or its retransmission) was not marked before.
     pub fn mark_lost(&mut self, index: u64) -> bool {
         let packet = &mut self.packets[(index - self.first) as usize];
         if packet.is(SACKED) || (packet.is(LOST) && !packet.is(RETRANS)) {
@@ -211,7 +211,7 @@ impl Scoreboard {
         true
     }
 
-    /// Mark the first packet lost, if there is one. Returns how many that is news of.
+    /// Mark the first packet lost, if there is one. Returns how many packets were newly marked.
     pub fn mark_head_lost(&mut self) -> u32 {
         u32::from(!self.is_empty() && self.mark_lost(self.first))
     }
@@ -229,8 +229,8 @@ impl Scoreboard {
         Some((packet, unreported.len() as u32))
     }
 
-    /// After a retransmission timeout everything not SACKed is lost, but for what is recent; the first packet always. Returns how many
-    /// packets that is news of.
+    /// After a retransmission timeout everything not SACKed is lost, except for recent packets; the first packet always is. Returns how
+    /// many packets were newly marked.
     pub fn mark_lost_by_timeout(&mut self, is_recent: impl Fn(&SentPacket) -> bool) -> u32 {
         let mut newly = 0;
         let mut judged = self.end();
@@ -246,7 +246,7 @@ impl Scoreboard {
         newly
     }
 
-    /// The receiver may discard what it only SACKed (RFC 2018 §8): forget all marks.
+    /// The receiver may have discarded data that it only SACKed (RFC 2018 §8): clear all SACK marks.
     pub fn forget_sacks(&mut self) {
         for packet in &mut self.packets {
             packet.flags &= !SACKED;
@@ -262,7 +262,8 @@ impl Scoreboard {
     pub fn forget_losses(&mut self) {
         let loss_state = self.loss_state.get_or_insert_default();
         for (packet, index) in self.packets.iter_mut().zip(self.first..) {
-            // Nobody would look again at one whose repair was lost, too: it is no original, and no repair is under way.
+            // A packet whose retransmission was lost as well would not be examined again: it is neither an original nor a
+            // retransmission in flight. So it is queued once more.
             if packet.any(LOST) && packet.is(EVER_RETRANS) && !packet.any(SACKED | RETRANS) {
                 loss_state.retransmissions.push_back((index, packet.sent_at));
             }
@@ -311,8 +312,8 @@ impl Scoreboard {
         packet
     }
 
-    /// Judge packets in the order of their sending. `verdict` says whether a packet is lost now ([`Verdict::Lost`]), not yet,
-    /// or was sent too late to say. Returns (packets newly lost, the earliest time at which the answer may change).
+    /// Examine packets in the order of sending. `verdict` says whether a packet is lost now ([`Verdict::Lost`]), not yet, or was
+    /// sent too recently to decide. Returns (packets newly lost, the earliest time at which the answer may change).
     pub fn judge(&mut self, mut verdict: impl FnMut(&SentPacket) -> Verdict) -> (u32, Time) {
         let (mut lost, mut wake) = (0, Time::MAX);
         let mut judged = self.judged();
@@ -388,7 +389,7 @@ impl Scoreboard {
         self.loss_state.get_or_insert_default()
     }
 
-    /// First packet that has not been judged.
+    /// First packet of which it is not known whether it is delivered, lost or retransmitted.
     fn judged(&self) -> u64 {
         self.loss_state.as_ref().map_or(0, |loss_state| loss_state.judged).max(self.first)
     }
@@ -399,7 +400,7 @@ impl Scoreboard {
         if offset <= front.start {
             return 0;
         }
-        // Packets are mostly of equal length: guess, then look.
+        // Packets mostly have equal lengths: guess the position, then correct it.
         let guess = ((offset - front.start) / u64::from(front.len.max(1))) as usize;
         if self.packets.get(guess).is_some_and(|p| p.start == offset) {
             return guess;
@@ -407,7 +408,7 @@ impl Scoreboard {
         self.packets.partition_point(|p| p.start < offset)
     }
 
-    /// Take a packet with these flags out of the counters.
+    /// Remove a packet with these flags from the counters.
     fn forget(&mut self, flags: u8) {
         self.sacked_out -= u32::from(flags & SACKED != 0);
         self.lost_out -= u32::from(flags & LOST != 0);

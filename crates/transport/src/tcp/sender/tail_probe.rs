@@ -27,7 +27,7 @@ impl TailProbe {
         *self = TailProbe { is_out: true, end: nxt, is_retransmission };
     }
 
-    /// An ACK up to `una` arrived (§7.4). `true`: the original was lost and the probe repaired it, congestion all the same.
+    /// An ACK up to `una` arrived (§7.4). `true`: the original was lost and the probe repaired it; this still counts as congestion.
     pub fn on_ack(&mut self, info: &AckInfo, una: u64) -> bool {
         if !self.is_out || una < self.end {
             return false;
