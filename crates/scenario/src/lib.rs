@@ -73,7 +73,7 @@ impl ScenarioError {
 /// Reads a file that a scenario names; the pure crate does no IO itself. Error: one line.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 
-/// How long, how often, with which packets.
+/// Duration, number of replications, settings of packets and of the simulator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSpec {
     pub seeds: u32,
@@ -306,7 +306,7 @@ impl Scenario {
 
 const RUN: TableSpec = TableSpec::new(
     "run",
-    "How long, how often, with which packets.",
+    "Duration, number of replications, settings of packets and of the simulator.",
     &[
         ParamSpec::whole("seeds", 10, (1, 1_000_000), "", "Replications; each has its own random draws.").example("44"),
         ParamSpec::whole(
@@ -319,7 +319,7 @@ const RUN: TableSpec = TableSpec::new(
         ParamSpec::new(
             "duration",
             Kind::PositiveTime,
-            "End of the run. With a video a run ends when it has been played, at the latest here.",
+            "End of the run. With a video the run ends when the video has been played, and no later than this.",
         )
         .otherwise("four times the video's length and a minute; a minute without a video")
         .example("\"60 s\""),
@@ -356,7 +356,7 @@ const PREFER_RANGE: &str = "range";
 
 const VERDICT: TableSpec = TableSpec::new(
     "verdict",
-    "By what senders are ranked.",
+    "How senders are ranked.",
     &[ParamSpec::text(
         "prefer",
         PREFER_RANGE,
@@ -369,7 +369,7 @@ const VERDICT: TableSpec = TableSpec::new(
             ("qoe_linear_pensieve", "that of Pensieve"),
             ("p1203_o35", "ITU-T P.1203's score of picture and stalls"),
         ]),
-        "What comes first.",
+        "What the ranking puts first.",
     )
     .example("\"stalls\"")
     .since("0.3")],
@@ -377,7 +377,7 @@ const VERDICT: TableSpec = TableSpec::new(
 
 const CHOICE: TableSpec = TableSpec::new(
     "choice",
-    "What is compared besides senders, as `--vary` does: values of a setting, combined with those of others, for every sender.",
+    "A setting that is compared in addition to senders, as with `--vary`: its values are combined with those of the other choices, for every sender.",
     &[
         ParamSpec::new("key", Kind::Text, "The setting, as `--set` takes it.")
             .needed()
@@ -386,7 +386,7 @@ const CHOICE: TableSpec = TableSpec::new(
         ParamSpec::new(
             "values",
             Kind::List(&Kind::Any("a value of the setting"), 2, usize::MAX),
-            "Its values, two or more; the others are held against the first.",
+            "Its values, two or more; the others are compared with the first.",
         )
         .needed()
         .example("[\"droptail\", \"fq_codel\"]")

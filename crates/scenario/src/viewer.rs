@@ -15,9 +15,9 @@ const SEEKS: Kind = Kind::Form(
 
 pub const VIEWER: TableSpec = TableSpec::new(
     "viewer",
-    "Who watches: seeks, and leaving before the end. Holds for competing video sessions, too, each with draws of its own.",
+    "What the viewer does: seeks, and leaving before the end. Applies to competing video sessions as well, each with its own random draws.",
     &[
-        ParamSpec::new("leaves_after", Kind::PositiveTime, "Leaves so long after pressing play.")
+        ParamSpec::new("leaves_after", Kind::PositiveTime, "The viewer leaves this long after pressing play.")
             .otherwise("watches to the end")
             .example("\"90 s\"")
             .in_kernel("of the playpath player")
@@ -25,13 +25,13 @@ pub const VIEWER: TableSpec = TableSpec::new(
         ParamSpec::new(
             "patience",
             Kind::PositiveTime,
-            "Leaves when playback has stood still for so long: start-up, stall or seek.",
+            "The viewer leaves after waiting this long for playback: at start-up, in a stall or after a seek.",
         )
         .otherwise("waits for ever")
         .example("\"8 s\"")
         .in_kernel("of the playpath player")
         .since("0.2"),
-        ParamSpec::new("stall_limit", Kind::PositiveTime, "Leaves when stalls add up to this.")
+        ParamSpec::new("stall_limit", Kind::PositiveTime, "The viewer leaves when the stalls add up to this time.")
             .otherwise("none")
             .example("\"20 s\"")
             .in_kernel("of the playpath player")
@@ -51,14 +51,24 @@ pub const VIEWER: TableSpec = TableSpec::new(
             .example("[\"at 30 s to 90 s\", \"from 110 s by -40 s\"]")
             .in_kernel("of the playpath player")
             .since("0.2"),
-        ParamSpec::new("seek_every", Kind::PositiveTime, "Seeks at random: mean of the exponential times between.")
-            .otherwise("never")
-            .example("\"40 s\"")
-            .in_kernel("of the playpath player")
+        ParamSpec::new(
+            "seek_every",
+            Kind::PositiveTime,
+            "Random seeks: mean of the exponentially distributed time between two.",
+        )
+        .otherwise("never")
+        .example("\"40 s\"")
+        .in_kernel("of the playpath player")
+        .since("0.2"),
+        ParamSpec::text(
+            "seek_length",
+            "30 s",
+            Kind::PositiveTime,
+            "Random seeks: mean of their exponentially distributed length.",
+        )
+        .since("0.2"),
+        ParamSpec::text("seek_back", "30 %", Kind::Share, "Random seeks: share of those that go backwards.")
             .since("0.2"),
-        ParamSpec::text("seek_length", "30 s", Kind::PositiveTime, "Of these: mean of the exponential lengths.")
-            .since("0.2"),
-        ParamSpec::text("seek_back", "30 %", Kind::Share, "Of these: the share that goes back.").since("0.2"),
     ],
 );
 

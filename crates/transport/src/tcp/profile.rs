@@ -21,7 +21,7 @@ impl Config {
     pub const PROFILES: &[(&str, &str)] = &[
         ("linux", "a current Linux host: RACK-TLP, PRR, SACK, timestamps, undo, initial window 10, restart after idle"),
         ("ns2", "ns-2.35's one-way agents: no SACK, an ACK per packet, coarse timer, no handshake, 40-byte headers"),
-        ("rfc", "the standards track without implementation habits: RFC 5681, 6298, 6675, 6928, 3042"),
+        ("rfc", "the standards track, without implementation-specific behaviour: RFC 5681, 6298, 6675, 6928, 3042"),
     ];
 
     pub fn profile(name: &str) -> Option<Config> {

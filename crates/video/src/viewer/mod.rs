@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Habits {
-    /// Leaves so long after pressing play.
+    /// The viewer leaves this long after pressing play.
     pub leaves_after: Option<Duration>,
     /// Leaves when nothing has moved for so long: start-up, stall or seek.
     pub patience: Option<Duration>,
