@@ -346,7 +346,7 @@ const RUN: TableSpec = TableSpec::new(
             "The most events that a run of the simulator may take; one that takes more fails.",
         )
         .example("1_000_000")
-        .in_kernel("no say")
+        .in_kernel("no effect")
         .since("0.2"),
         transport::MSS,
     ],

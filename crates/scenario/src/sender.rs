@@ -141,7 +141,7 @@ pub struct SenderSpec {
     pub cc: CcSpec,
     /// Names of the paths it may use; all if empty.
     pub paths: Vec<String>,
-    /// Of MPTCP connections; over one path it has no say.
+    /// Of MPTCP connections; it has no effect over a single path.
     pub scheduler: SchedulerSpec,
     pub abr: Option<RuleSpec>,
     /// What its connections do when a path breaks.
