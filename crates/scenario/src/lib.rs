@@ -37,7 +37,7 @@ pub use edit::edit;
 pub use handover::{Handover, HandoverSpec};
 pub use live::{LiveKind, LiveSource};
 pub use origin::OriginSpec;
-pub use own::{Own, RuleSpec, Workshop};
+pub use own::{CodeLoader, Own, RuleSpec};
 pub use path::{PathSpec, SharedLinkSpec};
 pub use player::PlayerSpec;
 pub use quic::QuicSpec;

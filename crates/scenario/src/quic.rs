@@ -23,9 +23,9 @@ pub struct QuicSpec {
 }
 
 /// A change of settings: the habits of a stack.
-type Habits = fn(&mut Config);
+type ApplySettings = fn(&mut Config);
 
-const STACKS: Words<Habits, 5> = [
+const STACKS: Words<ApplySettings, 5> = [
     ("rfc", "what RFC 9002 recommends: a window of 10 packets, pacing at 1.25 x cwnd / srtt", |_| {}),
     (
         "quinn",
@@ -97,7 +97,7 @@ const STACKS: Words<Habits, 5> = [
     ),
 ];
 
-const CLIENTS: Words<Habits, 4> = [
+const CLIENTS: Words<ApplySettings, 4> = [
     ("rfc", "an ACK for every second packet (RFC 9000 §13.2.2), windows that double up to 16 and 24 MiB", |_| {}),
     ("chromium", "Chromium 156: windows of 6 and 15 MiB, after a hundred packets an ACK for every tenth", |c| {
         // Measured on the wire, headless, July 2026; the bounds of the windows and the quarter of a round trip are those of its source
@@ -137,8 +137,8 @@ const WAKE: Duration = Duration::from_micros(50);
 fn base(stack: &'static str, client: &'static str) -> Config {
     let mut config =
         Config { datagram_bytes: 1452, send_buffer: 4 << 20, idle_timeout: Duration::ZERO, ..Config::default() };
-    let habits = [meaning(&STACKS, Some(stack)), meaning(&CLIENTS, Some(client))];
-    habits.into_iter().flatten().for_each(|habits| habits(&mut config));
+    let apply = [meaning(&STACKS, Some(stack)), meaning(&CLIENTS, Some(client))];
+    apply.into_iter().flatten().for_each(|apply| apply(&mut config));
     config
 }
 

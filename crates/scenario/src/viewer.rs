@@ -5,7 +5,7 @@ use crate::reader::Table;
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Kind, ParamSpec, Ratio, TableSpec};
 use playpath_video::Player;
-use playpath_video::viewer::{Habits, RandomSeeks, Seek, Viewer};
+use playpath_video::viewer::{RandomSeeks, Seek, Viewer, ViewerConfig};
 use serde_json::{Value, json};
 
 const SEEKS: Kind = Kind::Form(
@@ -75,7 +75,7 @@ pub const VIEWER: TableSpec = TableSpec::new(
 /// What viewers do; nothing but watching by default.
 #[derive(Clone, Debug, Default)]
 pub struct ViewerSpec {
-    habits: Habits,
+    config: ViewerConfig,
     /// As given, for the resolved scenario.
     seeks: Vec<String>,
 }
@@ -92,7 +92,7 @@ impl ViewerSpec {
             length: table.get("seek_length"),
             back: table.get::<Ratio>("seek_back").get(),
         };
-        let habits = Habits {
+        let config = ViewerConfig {
             leaves_after,
             patience,
             stall_limit: table.optional("stall_limit"),
@@ -100,27 +100,27 @@ impl ViewerSpec {
             seeks: seeks.iter().flat_map(|text| Seek::parse_list(text).expect("checked")).collect(),
             random_seeks: table.optional("seek_every").map(random_seeks),
         };
-        if habits.has_seeks() && !can_seek {
+        if config.has_seeks() && !can_seek {
             let key = if seeks.is_empty() { "seek_every" } else { "seeks" };
             return Err(table.error(key, "needs `player.kind` = \"dash\" without `latency_target`"));
         }
-        Ok(ViewerSpec { habits, seeks })
+        Ok(ViewerSpec { config, seeks })
     }
 
     /// The player as the viewer called `name` uses it.
     pub fn watching(&self, player: Box<dyn Player>, name: &str, seed: RootSeed) -> Box<dyn Player> {
-        if !self.habits.is_any() {
+        if !self.config.is_any() {
             return player;
         }
-        Box::new(Viewer::new(player, &self.habits, seed.stream(&format!("viewer.{name}"))))
+        Box::new(Viewer::new(player, &self.config, seed.stream(&format!("viewer.{name}"))))
     }
 
     /// `None` where viewers do nothing but watch.
     pub(crate) fn to_json(&self) -> Option<Value> {
-        let Habits { leaves_after, patience, stall_limit, is_drawn, random_seeks, .. } = &self.habits;
+        let ViewerConfig { leaves_after, patience, stall_limit, is_drawn, random_seeks, .. } = &self.config;
         let text = |time: &Option<Duration>| time.map(|time| time.to_string());
         let back = random_seeks.and_then(|random_seeks| Ratio::new(random_seeks.back));
-        self.habits.is_any().then(|| {
+        self.config.is_any().then(|| {
             json!({
                 "leaves_after": text(leaves_after),
                 "patience": text(patience),

@@ -135,15 +135,15 @@ pub(crate) fn drive(served: &mut impl Serves, signals: &impl AsFd, stdin: Option
         let due = served.poll_timeout();
         let timeout = (due != Time::MAX).then(|| due.saturating_since(served.clock().now()).as_nanos());
         match wait(served.source(), signals, stdin, timeout)? {
-            Woken::Signal => return Ok(()),
-            Woken::InputEnd => {
+            WakeReason::Signal => return Ok(()),
+            WakeReason::InputEnd => {
                 eprintln!(
                     "playpath-serve: standard input has ended, and with it the server; < /dev/null lets it go on"
                 );
                 return Ok(());
             }
-            Woken::Time => {}
-            Woken::Packet => served.read()?,
+            WakeReason::Time => {}
+            WakeReason::Packet => served.read()?,
         }
     }
 }
@@ -161,7 +161,7 @@ fn log_line(access: &Access) -> Value {
     })
 }
 
-enum Woken {
+enum WakeReason {
     Packet,
     Time,
     Signal,
@@ -244,24 +244,29 @@ pub(crate) fn write_record(
 }
 
 /// Until a packet can be read, or a signal or the end of standard input says that it is over.
-fn wait(source: &impl AsFd, signals: &impl AsFd, stdin: Option<&File>, nanos: Option<u64>) -> Result<Woken, Failure> {
+fn wait(
+    source: &impl AsFd,
+    signals: &impl AsFd,
+    stdin: Option<&File>,
+    nanos: Option<u64>,
+) -> Result<WakeReason, Failure> {
     let mut files = vec![PollFd::new(source, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
     files.extend(stdin.map(|file| PollFd::new(file, PollFlags::IN)));
     let timeout = nanos.map(playpath_shell::timespec);
     match poll(&mut files, timeout.as_ref()) {
         Ok(_) => {}
-        Err(rustix::io::Errno::INTR) => return Ok(Woken::Time),
+        Err(rustix::io::Errno::INTR) => return Ok(WakeReason::Time),
         Err(error) => return Err(Failure::run(format!("waiting for packets: {}", io::Error::from(error)))),
     }
     let is_ready = |index: usize| files.get(index).is_some_and(|file| !file.revents().is_empty());
     Ok(if is_ready(1) {
-        Woken::Signal
+        WakeReason::Signal
     } else if is_ready(2) {
-        Woken::InputEnd
+        WakeReason::InputEnd
     } else if is_ready(0) {
-        Woken::Packet
+        WakeReason::Packet
     } else {
-        Woken::Time
+        WakeReason::Time
     })
 }
 

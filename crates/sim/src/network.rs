@@ -16,7 +16,7 @@ use playpath_cc::AppParameters;
 use playpath_link::{Dropped, Link, LinkConfig, LinkError, Place};
 use playpath_scenario::{PathSpec, SenderSpec};
 use playpath_transport::quic::qlog::{Head, MakeLog, Qlog};
-use playpath_transport::transports::{Opening, Packet, Parcels, PathFacts, Streams};
+use playpath_transport::transports::{Opening, Packet, PathFacts, PayloadPool, Streams};
 use playpath_transport::{Event, Events, Transport};
 use playpath_units::Time;
 use playpath_units::random::{RootSeed, Stream};
@@ -104,7 +104,7 @@ pub struct Network {
     /// The links of every route one after the other, each route terminated by `ARRIVED`; the only place that knows a packet's next hop.
     hops: Vec<LinkId>,
     /// The packets in flight.
-    parcels: Parcels,
+    payload_pool: PayloadPool,
     /// The packet being sent, reused so that no blank one has to be initialised first.
     outgoing: Packet,
     /// A NAT is on some link: then under which of its bindings each server knows its client, by flow and path.
@@ -131,7 +131,7 @@ impl Network {
             owners: Vec::new(),
             link_owners: Vec::new(),
             hops: Vec::new(),
-            parcels: Parcels::default(),
+            payload_pool: PayloadPool::default(),
             outgoing: Packet::default(),
             has_nat: false,
             reports_mtu: false,
@@ -353,7 +353,7 @@ impl Network {
     fn refuse(&mut self, id: LinkId, sent: &SimPacket) -> bool {
         let Some(mtu) = self.links[id as usize].mtu_to_report(sent.packet.wire_bytes) else { return false };
         let end = &mut self.flows[sent.flow as usize].ends[sent.to.other() as usize];
-        end.handle_too_big(self.now, &sent.packet, mtu, &mut self.parcels);
+        end.handle_too_big(self.now, &sent.packet, mtu, &mut self.payload_pool);
         true
     }
 
@@ -383,9 +383,9 @@ impl Network {
             // The server has no connection at this port: send a reset (RFC 9293 §3.10.7.1).
             flow.ends[to as usize].abort(self.now);
         }
-        flow.ends[to as usize].handle_packet(self.now, packet, &mut self.parcels);
-        if let Some(place) = packet.payload.parcel() {
-            self.parcels.free(place);
+        flow.ends[to as usize].handle_packet(self.now, packet, &mut self.payload_pool);
+        if let Some(place) = packet.payload.pool_index() {
+            self.payload_pool.free(place);
         }
         if let Some(log) = &mut flow.packets
             && to == End::Server
@@ -489,13 +489,13 @@ impl Network {
         let to = end.other();
         let mut has_more = true;
         while has_more {
-            if self.parcels.is_full() {
-                self.parcels.reclaim(self.links.iter().flat_map(Link::packets).map(|packet| &packet.packet));
+            if self.payload_pool.is_full() {
+                self.payload_pool.reclaim(self.links.iter().flat_map(Link::packets).map(|packet| &packet.packet));
             }
             let flow = &mut self.flows[id as usize];
             let connection = &mut flow.ends[end as usize];
             let packet = &mut self.outgoing;
-            if !connection.poll_transmit(self.now, packet, &mut self.parcels) {
+            if !connection.poll_transmit(self.now, packet, &mut self.payload_pool) {
                 break;
             }
             has_more = connection.may_have_more();

@@ -14,7 +14,7 @@ const LOOK: u64 = 50;
 const BOOT: u64 = 5_000_000_000;
 
 /// A machine that sleeps as long as it is told and `late` longer.
-struct Rehearsal {
+struct FakeMachine {
     clock: Cell<u64>,
     late: u64,
     /// When which device gets which packet.
@@ -24,7 +24,7 @@ struct Rehearsal {
     delivered: Vec<(u64, usize, Vec<u8>)>,
 }
 
-impl Rehearsal {
+impl FakeMachine {
     fn next(&self) -> u64 {
         let packet = self.packets.front().map(|(at, ..)| *at);
         let word = self.words.front().map(|(at, _)| *at);
@@ -32,7 +32,7 @@ impl Rehearsal {
     }
 }
 
-impl Machine for Rehearsal {
+impl Machine for FakeMachine {
     fn now_nanos(&self) -> u64 {
         self.clock.set(self.clock.get() + LOOK);
         self.clock.get()
@@ -97,7 +97,7 @@ fn play(mut keys: Value, packets: &[(u64, u32)], begin: Option<u64>, late: u64) 
     let config = Config::parse(&config.to_string()).expect("a configuration");
     let at = |micros: u64| BOOT + micros * 1000;
     let begun = begin.map(|micros| (at(micros) - 1_000_000, Order::Start(at(micros))));
-    let machine = Rehearsal {
+    let machine = FakeMachine {
         clock: Cell::new(BOOT),
         late,
         packets: packets.iter().map(|(micros, number)| (at(*micros), 0, packet(*number))).collect(),

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 /// Most addresses kept per client, the latest ones: a NAT may change its port every half minute for hours.
 const MAX: usize = 16;
 /// Placeholder for an address without a number; no path uses it.
-pub const STRANGER: Address = Address { host: u16::MAX, port: u16::MAX };
+pub const UNKNOWN_ADDRESS: Address = Address { host: u16::MAX, port: u16::MAX };
 
 /// Where the client is, and the own address that it sends to, if that is known: answers come from there (§9).
 pub type Ends = (SocketAddr, Option<IpAddr>);
@@ -34,7 +34,7 @@ impl Addresses {
     pub fn known(&mut self, ends: Ends) -> Address {
         let found = self.kept.iter().rfind(|(_, known)| *known == ends).map(|(address, _)| *address);
         let found = if self.first.is_none() { self.note_source(ends, |_| false) } else { found };
-        found.unwrap_or(STRANGER)
+        found.unwrap_or(UNKNOWN_ADDRESS)
     }
 
     /// A packet from there was opened. The same host if it is the same IP address: another port alone is a NAT's doing (§9.4). `is_used`: a
@@ -45,7 +45,7 @@ impl Addresses {
             self.kept[place..].rotate_left(1);
             return self.kept.last().map(|(address, _)| *address);
         }
-        if self.given == STRANGER.port {
+        if self.given == UNKNOWN_ADDRESS.port {
             return None;
         }
         let host = self.kept.iter().find(|(_, known)| known.0.ip() == ends.0.ip()).map(|(address, _)| address.host);

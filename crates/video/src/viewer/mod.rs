@@ -18,7 +18,7 @@ use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Habits {
+pub struct ViewerConfig {
     /// The viewer leaves this long after pressing play.
     pub leaves_after: Option<Duration>,
     /// Leaves when nothing has moved for so long: start-up, stall or seek.
@@ -43,10 +43,10 @@ pub struct RandomSeeks {
     pub back: f64,
 }
 
-impl Habits {
+impl ViewerConfig {
     /// Whether a viewer with them does anything but watch.
     pub fn is_any(&self) -> bool {
-        *self != Habits { is_drawn: self.is_drawn, ..Habits::default() }
+        *self != ViewerConfig { is_drawn: self.is_drawn, ..ViewerConfig::default() }
     }
 
     pub fn has_seeks(&self) -> bool {
@@ -76,13 +76,13 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// Wrap `player` with `habits`, with draws from `random`.
-    pub fn new(player: Box<dyn Player>, habits: &Habits, mut random: Stream) -> Viewer {
+    /// Wrap `player` with `config`, with draws from `random`.
+    pub fn new(player: Box<dyn Player>, config: &ViewerConfig, mut random: Stream) -> Viewer {
         let mut drawn = |mean: Option<Duration>| match mean {
-            Some(mean) if habits.is_drawn => Some(Duration::from_secs_f64(random.exponential(mean.as_secs_f64()))),
+            Some(mean) if config.is_drawn => Some(Duration::from_secs_f64(random.exponential(mean.as_secs_f64()))),
             given => given,
         };
-        let (leaves_after, patience) = (drawn(habits.leaves_after), drawn(habits.patience));
+        let (leaves_after, patience) = (drawn(config.leaves_after), drawn(config.patience));
         Viewer {
             player,
             log: EventLog::default(),
@@ -90,9 +90,9 @@ impl Viewer {
             began: Time::ZERO,
             leaves_at: leaves_after.map_or(Time::MAX, |after| Time::ZERO + after),
             patience,
-            stall_limit: habits.stall_limit,
-            seeks: habits.seeks.iter().copied().collect(),
-            random_seeks: habits.random_seeks,
+            stall_limit: config.stall_limit,
+            seeks: config.seeks.iter().copied().collect(),
+            random_seeks: config.random_seeks,
             random,
             next_random_seek: Time::MAX,
             waits_since: None,
@@ -142,10 +142,10 @@ impl Viewer {
             Some(since) => since + limit.saturating_sub(self.stalled),
             None => Time::MAX,
         };
-        let tired = self.patience.map_or(Time::MAX, patience_ends);
-        let fed_up = self.stall_limit.map_or(Time::MAX, limit_reached).min(tired);
-        if fed_up < self.leaves_at {
-            (fed_up, FinishReason::GaveUpWaiting)
+        let waiting_ends_at = self.patience.map_or(Time::MAX, patience_ends);
+        let gives_up_at = self.stall_limit.map_or(Time::MAX, limit_reached).min(waiting_ends_at);
+        if gives_up_at < self.leaves_at {
+            (gives_up_at, FinishReason::GaveUpWaiting)
         } else {
             (self.leaves_at, FinishReason::Left)
         }

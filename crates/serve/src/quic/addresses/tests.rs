@@ -32,10 +32,10 @@ fn strangers_take_no_number() {
     let mut addresses = Addresses::default();
     let home = addresses.known(at(1, 1000));
     for port in 2000..3000 {
-        assert_eq!(addresses.known(at(9, port)), STRANGER);
+        assert_eq!(addresses.known(at(9, port)), UNKNOWN_ADDRESS);
     }
     assert_eq!(addresses.of(home.port), Some(at(1, 1000)));
-    assert_eq!(addresses.of(STRANGER.port), None);
+    assert_eq!(addresses.of(UNKNOWN_ADDRESS.port), None);
 }
 
 /// Every number of 16 bits but the stranger's, and no longer an address where it was: only the one in use is kept through all of them.
