@@ -166,19 +166,19 @@ impl Session {
             self.endpoint.handle_timeout(now);
             self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.endpoint));
         }
-        if self.patience(limits) <= now {
+        if self.deadline(limits) <= now {
             self.end(now, EXCESSIVE_LOAD.0);
         }
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has to be called.
     pub fn poll_timeout(&self, limits: &Limits) -> Time {
-        self.endpoint.poll_timeout().min(self.patience(limits))
+        self.endpoint.poll_timeout().min(self.deadline(limits))
     }
 
     /// Time limit for a client that has an unfinished request and takes nothing of its answer, or does not complete the request's head.
     /// A client without a request may stay as long as its QUIC connection does.
-    fn patience(&self, limits: &Limits) -> Time {
+    fn deadline(&self, limits: &Limits) -> Time {
         if self.endpoint.is_closing() || self.streams.is_idle() {
             return Time::MAX;
         }

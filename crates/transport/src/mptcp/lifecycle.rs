@@ -136,7 +136,7 @@ impl MptcpConnection {
         }
     }
 
-    /// The timer of `path` expired while `una` was the first offset not acknowledged: taken for failed until that moves.
+    /// The timer of `path` expired while `una` was the first offset not acknowledged: considered failed until that moves.
     #[cold]
     fn suspect(&mut self, path: usize, una: u64) {
         if self.subflows[path].is_ready() {
@@ -158,7 +158,7 @@ impl MptcpConnection {
         }
     }
 
-    /// Everything that the path holds unacknowledged, and no usable path, goes to others.
+    /// Queue for other paths everything that the path holds unacknowledged and that no usable path carries.
     #[cold]
     fn reinject_held(&mut self, path: usize) {
         let held = self.subflows[path].sent.held();
@@ -203,7 +203,7 @@ impl MptcpConnection {
         }
     }
 
-    /// The reader took something: Linux sends the ACKs that waited for it (`mptcp_cleanup_rbuf`).
+    /// The reader read something: Linux sends the ACKs that waited for it (`mptcp_cleanup_rbuf`).
     #[inline]
     pub(super) fn release_acks(&mut self) {
         let all = self.receiver.is_empty();

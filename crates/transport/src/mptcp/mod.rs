@@ -161,7 +161,7 @@ impl MptcpConnection {
 
     /// A segment arrived on `path`. Panics if there is no such path.
     pub fn handle_segment(&mut self, now: Time, path: usize, segment: &Segment) {
-        // Its TCP is asked first: blindly made up, a segment could end a subflow by its options.
+        // TCP checks the segment first: otherwise a forged segment could end a subflow by its options.
         let is_accepted = self.accepts(now, path, segment);
         if is_accepted && !self.take_options(now, path, segment) {
             return;
@@ -337,7 +337,7 @@ impl MptcpConnection {
     pub fn subflow_stats(&self, path: usize) -> &PathStats {
         self.level.path_stats(path)
     }
-    /// Data may flow on the path, and it is not taken for failed.
+    /// Data may be sent on the path, and it is not considered failed.
     pub fn is_path_usable(&self, path: usize) -> bool {
         self.subflows[path].is_usable()
     }

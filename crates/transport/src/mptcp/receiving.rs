@@ -9,7 +9,7 @@
 //! subflows, with these differences: all that is read counts, also while more waits, but a call takes no more than 64 kB, as the client
 //! of the real worlds does; data out of order take room, but do not let the buffer grow; a subflow that has not brought data yet halves
 //! what payload takes of the memory. The threshold that segments raise (`rcv_ssthresh`) is one of each subflow, within a buffer of its
-//! own, and each tells a window within its own threshold; the right edge is the farthest that any of them has told (`mptcp_set_rwin`).
+//! own, and each advertises a window within its own threshold; the right edge is the farthest that any has advertised (`mptcp_set_rwin`).
 //!
 //! Units: data offsets; the DATA_FIN counts one. Tested by `tests/mptcp.rs`.
 
@@ -92,7 +92,7 @@ impl DataReceiver {
         self.arrivals.insert(now, start, end.min(self.advertised).min(stream_end));
     }
 
-    /// Bytes that take room: unread, or out of order.
+    /// Bytes that occupy the buffer: unread, or out of order.
     fn held(&self) -> u64 {
         self.readable() + self.arrivals.out_of_order_bytes()
     }
@@ -128,12 +128,12 @@ impl DataReceiver {
             .is_none_or(|tuning| self.window_of(tuning, path, held) >= self.advertised_windows[path].into())
     }
 
-    /// The window as told last over `path`.
+    /// The window last advertised over `path`.
     pub fn advertised_window(&self, path: usize) -> u32 {
         self.advertised_windows[path]
     }
 
-    /// Nothing that came waits, be it for the reader or behind a gap.
+    /// No received data waits, neither for the reader nor behind a gap.
     pub fn is_empty(&self) -> bool {
         self.held() == 0
     }

@@ -119,7 +119,7 @@ pub(crate) struct Subflow {
     pub tcp: Option<Connection>,
     pub stage: Stage,
     pub is_backup: bool,
-    /// Taken for failed: its timer expired when this offset was the first not acknowledged.
+    /// Considered failed: its timer expired when this offset was the first not acknowledged.
     pub failed_at: Option<u64>,
     /// Identifiers of both addresses.
     pub own_id: u8,
@@ -175,7 +175,7 @@ impl Subflow {
         self.stage == Stage::Ready
     }
 
-    /// Ready, and not taken for failed.
+    /// Ready, and not considered failed.
     pub fn is_usable(&self) -> bool {
         self.is_ready() && self.failed_at.is_none()
     }
@@ -186,7 +186,7 @@ impl Subflow {
         self.tcp.as_ref().map_or(Time::MAX, Connection::poll_timeout).min(again)
     }
 
-    /// Data waits there for room in the window.
+    /// Data waits for room in the subflow's window.
     pub fn is_window_full(&self) -> bool {
         self.tcp.as_ref().is_some_and(Connection::waits_for_room)
     }

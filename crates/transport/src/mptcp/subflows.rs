@@ -15,11 +15,11 @@ pub(super) struct Subflows {
     siblings: Vec<Sibling>,
     /// Bytes of the stream that the receiver has; none before it says so, as after a fallback to plain TCP.
     stream_acked: Option<u64>,
-    /// Touched since the last poll that gave nothing, a bit each.
+    /// Subflows touched since the last poll without a segment, a bit each.
     unpolled: u32,
-    /// Touched since the scheduler's last look.
+    /// Subflows touched since the scheduler last read their state.
     unseen: u32,
-    /// A write to the connection was cut, or not.
+    /// Whether the last write to the connection was cut short.
     is_writer_waiting: bool,
     /// When each wants to be called, if none is touched.
     deadlines: Vec<Time>,
