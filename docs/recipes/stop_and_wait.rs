@@ -88,7 +88,7 @@ impl End {
         }
     }
 
-    fn tell(&mut self, event: Event) {
+    fn raise(&mut self, event: Event) {
         self.events = self.events.with(event);
     }
 
@@ -104,10 +104,10 @@ impl End {
         self.bytes_acked += u64::from(message.bytes);
         (self.message, self.number, self.tries, self.timer) = (None, self.number + 1, 0, Time::MAX);
         if message.bytes == 0 {
-            self.tell(Event::Connected);
+            self.raise(Event::Connected);
         }
         if std::mem::take(&mut self.is_cut) {
-            self.tell(Event::Writable);
+            self.raise(Event::Writable);
         }
     }
 }
@@ -124,7 +124,7 @@ impl Transport for End {
             self.expected += 1;
             self.readable += u64::from(bytes);
             if bytes == 0 {
-                self.tell(Event::Connected);
+                self.raise(Event::Connected);
             }
         }
     }
@@ -188,7 +188,7 @@ impl Transport for End {
     fn close(&mut self, _: Time) {}
     fn abort(&mut self, _: Time) {
         (self.written, self.message, self.timer) = (0, None, Time::MAX);
-        self.tell(Event::Closed);
+        self.raise(Event::Closed);
     }
     fn path_info(&self, _: usize) -> Option<PathInfo> {
         let in_flight = u32::from(self.tries > 0);
