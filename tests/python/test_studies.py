@@ -21,7 +21,19 @@ from playpath.papers.reading import check
 from playpath.papers.results import save
 from playpath.papers.runner import run_all as run_all_cells
 from playpath.papers.sensitivity import summary
-from playpath.papers.study import CUT, SHOWN, Case, Check, Claim, FigureSpec, Panel, Study, Term, Today, Unstated
+from playpath.papers.study import (
+    CUT,
+    SHOWN,
+    Case,
+    Check,
+    Claim,
+    CurrentSenders,
+    FigureSpec,
+    Panel,
+    Study,
+    Term,
+    Unstated,
+)
 from playpath.sweep.store import Store
 
 pytestmark = pytest.mark.slow
@@ -443,7 +455,7 @@ def test_a_value_that_touches_some_cases_leaves_the_others(tmp_path):
 
 
 def test_today_ranks_each_scene_and_says_what_is_undecided(tmp_path):
-    tiny = tiny_study(today=Today({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
+    tiny = tiny_study(today=CurrentSenders({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
     result = run_study(tiny, Options(tmp_path, figures=True))
     (scene,) = rank_scenes(tiny, result.table)
     assert sorted(scene.ranker.senders) == ["cubic", "newreno"]
@@ -458,7 +470,7 @@ def test_today_ranks_each_scene_and_says_what_is_undecided(tmp_path):
 
 def test_what_no_claim_looks_at_is_played_for_figures_only(tmp_path):
     """Of two cases a claim looks at one; its verdict and figures do not depend on whether the other is there."""
-    tiny = tiny_study(today=Today({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
+    tiny = tiny_study(today=CurrentSenders({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
     judged = replace(tiny, claims=tiny.claims[:1])
     some = run_study(judged, Options(tmp_path))
     assert some.table["variant"].unique().to_list() == ["cubic"]

@@ -46,7 +46,7 @@ pub enum FinishReason {
     /// The viewer left before the end.
     Left,
     /// The viewer left because playback stood still.
-    LostPatience,
+    GaveUpWaiting,
 }
 
 /// Final counts of a session. After a full playback `startup + media_played + media_discarded + clock_stopped + seeking - gained_ns`
@@ -215,7 +215,7 @@ pub enum EventKind {
         ppm: u32,
     },
     /// The viewer's own limits, as drawn.
-    ViewerCame {
+    ViewerArrived {
         /// Leaves so long after pressing play; null: watches to the end.
         #[serde(rename = "leaves_after_s", with = "MaybeNumber", default)]
         leaves_after: Option<Duration>,

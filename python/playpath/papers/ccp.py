@@ -106,7 +106,7 @@ OF_CCPD = {"CCPD": "CCP", "CCPDLCA": "CCPLCA", "CCPDLB(1)": "CCPLB(1)"}
 """CCPD and the changes applied to it, each next to its counterpart for CCP."""
 FIVE = ("Cubic", "Compound", "CCP", "CCPLCA", "CCPLB(1)")
 PACED = "CCPLB paced"
-TODAY_SENDERS: dict[str, ControlChoice] = {
+CURRENT_SENDERS: dict[str, ControlChoice] = {
     "CUBIC HyStart++": {"name": "cubic", "slow_start": "hystart++"},
     "BBR": {"name": "bbr"},
     "BBRv3": {"name": "bbr3"},
@@ -123,7 +123,7 @@ WITH_LEVEL: dict[str, ControlChoice] = {
 def _control(part: str, variant: str, setup: SetUp) -> ControlChoice:
     papers = _CONTROLS | (_OF_CCPD if part == "paper" else {})
     if variant not in papers:
-        return (TODAY_SENDERS | WITH_LEVEL)[variant]
+        return (CURRENT_SENDERS | WITH_LEVEL)[variant]
     control = dict(papers[variant])
     if str(control["name"]).startswith("ccp"):
         # The law as the paper prints it has neither floor nor guards.
@@ -211,15 +211,15 @@ def _paper_cases(share: float, setup: SetUp = CHOSEN) -> list[Case]:
 def cases(share: float) -> list[Case]:
     """The paper's figures, today's senders, and traces of the cases that decide."""
     found = _paper_cases(share)
-    found += [_case("today", v, share, rtt=rtt) for rtt in RTTS for v in TODAY_SENDERS]
-    segmented = ("Cubic", "Compound", "CCP", "CCPLB(1)", *TODAY_SENDERS, *WITH_LEVEL)
+    found += [_case("today", v, share, rtt=rtt) for rtt in RTTS for v in CURRENT_SENDERS]
+    segmented = ("Cubic", "Compound", "CCP", "CCPLB(1)", *CURRENT_SENDERS, *WITH_LEVEL)
     found += [_case("today", v, share, player="segments") for v in segmented]
     found += [_case("trace", v, share, rtt=rtt) for rtt, v in TRACED]
     jitter = replace(CHOSEN, jitter_ms=20.0)
     return [*found, _case("trace", "CCP", share, rtt=3, setup=jitter, called="CCP, jitter of ± 20 ms")]
 
 
-def beside_cases(share: float) -> list[Case]:
+def side_by_side_cases(share: float) -> list[Case]:
     """For both worlds: the law with floor and guards, as it would be used; docs/papers_kernel.py runs it as the paper prints it."""
     guarded = replace(CHOSEN, law="guarded")
     return [*(_case("beside", v, share, setup=guarded) for v in FIVE), _case("beside", "BBR", share)]

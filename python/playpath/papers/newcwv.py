@@ -11,7 +11,7 @@ from playpath.papers.study import (
 )
 from playpath.scenario.document import Sender
 
-__all__ = ["beside_cases", "cases", "measure", "trace", "vary"]
+__all__ = ["cases", "measure", "side_by_side_cases", "trace", "vary"]
 LADDER = "200 kbit/s, 250 kbit/s, 300 kbit/s, 400 kbit/s, 500 kbit/s, 600 kbit/s, 700 kbit/s"
 NEWRENO, NEWCWV, PACED = "NewReno", "newCWV", "newCWV + pacing"
 _SENDERS: dict[str, Sender] = {
@@ -20,7 +20,7 @@ _SENDERS: dict[str, Sender] = {
     PACED: {"cc": "newreno", "validation": "newcwv", "pacing": {"gain": 1.0}},
 }
 _PACED_NEWCWV: Sender = {"validation": "newcwv", "pacing": "linux"}
-_TODAY: dict[str, Sender] = {
+_CURRENT_SENDERS: dict[str, Sender] = {
     "CUBIC HyStart++": {"cc": {"name": "cubic", "slow_start": "hystart++"}, "pacing": "linux"},
     "CUBIC + newCWV": {"cc": {"name": "cubic", "slow_start": "hystart++"}, **_PACED_NEWCWV},
     "BBR": {"cc": "bbr"},
@@ -53,25 +53,25 @@ class SetUp:
 CHOSEN = SetUp()
 
 
-def _case(part: str, variant: str, client: str, share: float, *, beside: str = "no", setup: SetUp = CHOSEN) -> Case:
-    """A session; `beside` names the competing flow: none ("no"), FTP ("yes") or HTTP ("http")."""
-    sender = dict((_SENDERS | _TODAY)[variant])
+def _case(part: str, variant: str, client: str, share: float, *, competing: str = "no", setup: SetUp = CHOSEN) -> Case:
+    """A session; `competing` names the competing flow: none ("no"), FTP ("yes") or HTTP ("http")."""
+    sender = dict((_SENDERS | _CURRENT_SENDERS)[variant])
     if variant in (NEWCWV, PACED):
         sender["validation"] = setup.rule
     if variant == PACED:
         sender["pacing"] = {"gain": setup.gain}
-    length = max(140, round((600 if beside == "no" else 400) * share))
+    length = max(140, round((600 if competing == "no" else 400) * share))
     player = {"kind": "dash", "client": CLIENTS[client], "ladder": LADDER, "size_cv": f"{setup.size_cv:g} %"}
     if client == "VLC":
         player["pipeline_at"] = setup.pipeline
-    if variant in _TODAY:
+    if variant in _CURRENT_SENDERS:
         player["cmcd"] = "v2"
     path = {"name": "bottleneck", "rate": "1 Mbit/s", "rtt": f"{setup.rtt_ms:g} ms", "queue": "30 kB"}
     scenario = {
         "video": {"rate": "700 kbit/s", "duration": f"{length} s"},
         "player": player,
         "path": [path | ({"burst": f"{setup.bucket_kb:g} kB"} if setup.bucket_kb else {})],
-        "traffic": _traffic(beside, setup),
+        "traffic": _traffic(competing, setup),
         "sender": [
             {
                 "name": "sender",
@@ -87,12 +87,12 @@ def _case(part: str, variant: str, client: str, share: float, *, beside: str = "
         "part": part,
         "variant": variant,
         "client": client,
-        "ftp": beside,
+        "ftp": competing,
     }
     return Case(labels, scenario, is_traced=True)
 
 
-def _traffic(beside: str, setup: SetUp) -> list[Mapping[str, object]]:
+def _traffic(competing: str, setup: SetUp) -> list[Mapping[str, object]]:
     common = {"cc": "newreno", "start": "60 s", "start_spread": "2 s"}
     http = {"think_time": f"{setup.http_pause_s:g} s", "mean_size": f"{setup.http_kb:g} kB"}
     found: dict[str, list[Mapping[str, object]]] = {
@@ -100,24 +100,29 @@ def _traffic(beside: str, setup: SetUp) -> list[Mapping[str, object]]:
         "yes": [{"name": "ftp", "kind": "bulk", **common}],
         "http": [{"name": "http", "kind": "web", **common, **http}],
     }
-    return found[beside]
+    return found[competing]
 
 
 def _paper_cases(share: float, setup: SetUp = CHOSEN) -> list[Case]:
     found = [
-        _case("paper", v, c, share, beside=beside, setup=setup)
-        for beside in ("no", "yes")
+        _case("paper", v, c, share, competing=competing, setup=setup)
+        for competing in ("no", "yes")
         for c in PAPERS_CLIENTS
         for v in _SENDERS
     ]
-    return found + [_case("paper", v, "VLC", share, beside="http", setup=setup) for v in _SENDERS]
+    return found + [_case("paper", v, "VLC", share, competing="http", setup=setup) for v in _SENDERS]
 
 
 def cases(share: float) -> list[Case]:
     """One flow, two flows, then today's senders and today's client."""
     found = _paper_cases(share)
-    found += [_case("today", v, c, share, beside=b) for b in ("no", "yes") for c in ("VLC", "dash.js") for v in _TODAY]
-    return found + [_case("today", v, "dash.js", share, beside=b) for b in ("no", "yes") for v in _SENDERS]
+    found += [
+        _case("today", v, c, share, competing=b)
+        for b in ("no", "yes")
+        for c in ("VLC", "dash.js")
+        for v in _CURRENT_SENDERS
+    ]
+    return found + [_case("today", v, "dash.js", share, competing=b) for b in ("no", "yes") for v in _SENDERS]
 
 
 def vary(share: float, settings: Settings) -> list[Case]:
@@ -125,6 +130,6 @@ def vary(share: float, settings: Settings) -> list[Case]:
     return _paper_cases(share, replace(CHOSEN, **settings))
 
 
-def beside_cases(share: float) -> list[Case]:
+def side_by_side_cases(share: float) -> list[Case]:
     """For both worlds: the paper's senders, one flow."""
     return [_case("beside", v, "VLC", share) for v in _SENDERS]
