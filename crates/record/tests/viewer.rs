@@ -157,7 +157,7 @@ fn left() -> Vec<PlaybackEvent> {
     [
         (0, EventKind::SessionStarted { media_duration: second * 60, media_rate: None }),
         (0, EventKind::Host { host: 0 }),
-        (0, EventKind::ViewerArrived { leaves_after: Some(second * 8), patience: None }),
+        (0, EventKind::ViewerCame { leaves_after: Some(second * 8), patience: None }),
         (1, EventKind::PlaybackStarted),
         (2, EventKind::SeekStart { from: second, to: second * 3, is_buffered: true }),
         (3, EventKind::RequestFailed { request: RequestId(1), is_timeout: true }),
@@ -275,7 +275,7 @@ fn events_have_the_fields_of_the_schema() {
         EventKind::Switch { segment: 1, from: 0, to: 1 },
         EventKind::LiveLatency { latency: second },
         EventKind::SpeedChanged { ppm: 1_040_000 },
-        EventKind::ViewerArrived { leaves_after: Some(second), patience: None },
+        EventKind::ViewerCame { leaves_after: Some(second), patience: None },
         EventKind::SeekStart { from: second, to: second, is_buffered: false },
         EventKind::SeekEnd { waited: second },
         EventKind::Unseen { bytes: 1 },

@@ -215,7 +215,7 @@ pub enum EventKind {
         ppm: u32,
     },
     /// The viewer's own limits, as drawn.
-    ViewerArrived {
+    ViewerCame {
         /// Leaves so long after pressing play; null: watches to the end.
         #[serde(rename = "leaves_after_s", with = "MaybeNumber", default)]
         leaves_after: Option<Duration>,

@@ -125,7 +125,7 @@ impl Summary {
                 self.has_origin = true;
             }
             EventKind::RequestFailed { .. } => self.failed_requests += 1,
-            EventKind::ViewerArrived { .. } => self.has_viewer = true,
+            EventKind::ViewerCame { .. } => self.has_viewer = true,
             EventKind::SeekStart { .. } => self.seeks += 1,
             EventKind::SeekEnd { waited } => self.seeking += waited,
             EventKind::Unseen { bytes } => self.unseen_bytes += bytes,

@@ -219,7 +219,7 @@ impl Player for Viewer {
         self.leaves_at = after.map_or(Time::MAX, |after| now + after);
         self.player.handle_start(now);
         self.follow();
-        self.log.push(now, EventKind::ViewerArrived { leaves_after: after, patience: self.patience });
+        self.log.push(now, EventKind::ViewerCame { leaves_after: after, patience: self.patience });
         if let Some(random_seeks) = self.random_seeks {
             self.next_random_seek = now + self.draw_pause(random_seeks);
         }
