@@ -216,6 +216,13 @@ impl DashPlayer {
             track.drive(&at, &mut self.io);
             self.timeout = self.timeout.min(track.timeout(&at));
         }
+        // No more can be fetched before the picture moves: what is there has to do, whatever level is asked for.
+        if self.playback.state() != PlayState::Playing && self.tracks.iter().all(Track::is_at_rest) {
+            self.run_from(now, Duration::ZERO);
+            if self.playback.state() == PlayState::Playing {
+                self.drive_tracks(now);
+            }
+        }
     }
 
     /// Requests whose time is up fail.
@@ -309,6 +316,10 @@ impl DashPlayer {
             PlayState::Stalled => self.config.stall_resume_level,
             PlayState::Playing => return,
         };
+        self.run_from(now, needed);
+    }
+
+    fn run_from(&mut self, now: Time, needed: Duration) {
         if self.playback.can_run(needed) {
             self.playback.run(now, &mut self.io.log);
             self.show_segments(now);

@@ -394,6 +394,11 @@ impl Track {
         }
     }
 
+    /// Nothing is under way, and there is no room, or nothing left to fetch.
+    pub fn is_at_rest(&self) -> bool {
+        self.transfers.is_empty() && (!self.is_filling || self.is_all_appended())
+    }
+
     /// Body bytes read and not yet played.
     pub fn buffered_bytes(&self, position: Duration) -> u64 {
         let ahead = (0..self.next_segment)
