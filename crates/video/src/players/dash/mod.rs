@@ -534,7 +534,8 @@ impl Player for DashPlayer {
     }
 
     fn time_of(&self, position: Duration) -> Time {
-        self.playback.time_of(position)
+        // What a seek has jumped over is not reached.
+        if self.playback.is_past(position) { Time::MAX } else { self.playback.time_of(position) }
     }
 
     fn is_finished(&self) -> bool {
