@@ -55,7 +55,7 @@ fn contract() {
     for entry in entries() {
         for (number, link) in links.iter().enumerate() {
             let mut player = build(entry, &[]);
-            let end = play(&mut *player, link, NEVER);
+            let (end, _) = play(&mut *player, link, NEVER);
             let what = format!("{} on link {number}", entry.name);
             assert!(player.is_finished(), "{what}");
             check_log(player.events(), end, FinishReason::Played, &what);
