@@ -7,7 +7,6 @@ use playpath_record::{MeasuredSession, Measurements, Record};
 use playpath_scenario::{Scenario, ScenarioError, SenderSpec};
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
-use playpath_video::Player;
 use playpath_video::ideal::{self, IdealLink};
 
 /// Payload of a packet, for players that count their buffer in packets: 1500 bytes less TCP/IPv4 headers with timestamps.
