@@ -188,6 +188,16 @@ fn every_level_lets_playback_start_and_go_on() {
     }
 }
 
+/// Also one that whole segments cannot fill to the brim.
+#[test]
+fn every_buffer_is_full_at_some_time() {
+    for client in CLIENTS {
+        let settings = [("client", client), ("segment", "4 s"), ("duration", "60 s"), ("full_level", "18 s")];
+        let (_, summary) = run("dash", &settings, &constant(20_000));
+        assert!(summary.filled_after.is_some(), "{client}");
+    }
+}
+
 /// 100 Mbit/s: every client measures it, however segments come and whatever it may give up.
 #[test]
 fn a_fast_link_is_measured() {

@@ -395,6 +395,10 @@ impl Track {
         }
     }
 
+    pub fn is_filling(&self) -> bool {
+        self.is_filling
+    }
+
     /// Nothing is under way, and there is no room, or nothing left to fetch.
     pub fn is_at_rest(&self) -> bool {
         self.transfers.is_empty() && (!self.is_filling || self.is_all_appended())
