@@ -548,6 +548,14 @@ fn client_data_tell_the_speed() {
     assert_eq!((last.bl_ms, last.dl_ms), (Some(1715), Some(1559)));
 }
 
+#[test]
+fn client_data_of_hls_js_tell_its_format() {
+    let mut script = Script::new(DashConfig { cmcd: CmcdMode::V1, ..DashConfig::preset("hls.js", 5).unwrap() });
+    script.connect(0.0, 0);
+    let of = |action| if let Action::Request(request) = action { request.cmcd?.sf } else { None };
+    assert_eq!(std::iter::from_fn(|| script.player.poll_action()).find_map(of), Some(StreamingFormat::Hls));
+}
+
 /// Cut at 3.5 s, half a second into a stall; nothing is wanted afterwards.
 #[test]
 fn a_stopped_session_closes_its_stall() {

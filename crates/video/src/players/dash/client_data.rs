@@ -8,7 +8,7 @@ use super::track::Track;
 use super::transfer::What;
 use crate::ObjectKind;
 use crate::abr::PlayState;
-use crate::cmcd::{Cmcd, ObjectType, PlayerState, StreamType, StreamingFormat};
+use crate::cmcd::{Cmcd, ObjectType, PlayerState, StreamType};
 use playpath_units::{Duration, Time};
 
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +130,7 @@ fn of_session(at: &Moment) -> Cmcd {
     Cmcd {
         pr: (ppm != NORMAL).then_some(f64::from(ppm) / f64::from(NORMAL)),
         sid: Some(config.session.clone()).filter(|session| !session.is_empty()),
-        sf: Some(StreamingFormat::Dash),
+        sf: Some(config.format),
         st: Some(if config.live.is_some() { StreamType::Live } else { StreamType::OnDemand }),
         ..Cmcd::default()
     }
