@@ -174,7 +174,7 @@ mod tests {
             origin: None,
         };
         let mut player = (ENTRY.build)(&context, &Params::defaults(ENTRY.params)).unwrap();
-        let end = play(&mut *player, &IdealLink::constant(rate, Duration::ZERO).unwrap(), Time::from_secs(1000));
+        let (end, _) = play(&mut *player, &IdealLink::constant(rate, Duration::ZERO).unwrap(), Time::from_secs(1000));
         let expected = media.duration().as_secs_f64() * 1.5;
         assert!((end.as_secs_f64() - expected).abs() < 0.01, "{end} instead of {expected} s");
         let EventKind::Finished { reason, totals } = player.events().last().unwrap().kind else { panic!() };

@@ -16,7 +16,7 @@
 
 use crate::qoe::p1203_stalling_factor;
 use libm::{exp, log, log10};
-use playpath_video::p1203::P1203Settings;
+use playpath_video::p1203::{P1203Settings, whole_seconds};
 use playpath_video::summary::{Segment, Summary};
 use std::f64::consts::LN_2;
 
@@ -44,9 +44,7 @@ pub fn p1203(session: &Summary, settings: &P1203Settings) -> Option<P1203> {
     let sound_at = |second: usize| sound.get(second).copied().unwrap_or(5.0);
     let both: Vec<f64> = video.iter().take(seconds).enumerate().map(|(t, &v)| audiovisual(sound_at(t), v)).collect();
     let o35 = over_the_session(&both, &video);
-    let stalls: Vec<(f64, f64)> =
-        session.p1203_stalls().into_iter().filter(|(position, _)| *position <= seconds as f64).collect();
-    let factor = p1203_stalling_factor(&stalls, seconds as f64);
+    let factor = p1203_stalling_factor(&session.p1203_stalls(seconds as f64), seconds as f64);
     Some(P1203 { o35, algorithmic_mos: (1.0 + (o35 - 1.0) * factor).clamp(1.0, 5.0) })
 }
 
@@ -54,19 +52,18 @@ fn area((width, height): (u32, u32)) -> f64 {
     f64::from(width) * f64::from(height)
 }
 
-/// One score for each whole second (99 % of one is whole): of the last segment that begins before the second's end.
+/// One score for each whole second: of the last segment that begins before the second's end.
 fn each_second(segments: &[Segment], score: impl Fn(&Segment) -> f64) -> Vec<f64> {
     let ends: Vec<f64> = segments
         .iter()
         .scan(0.0, |end, segment| {
-            *end += segment.duration.as_secs_f64();
+            *end += segment.shown.as_secs_f64();
             Some(*end)
         })
         .collect();
-    let whole = ends.last().map_or(0, |total| (total + 0.01) as usize);
     let scores: Vec<f64> = segments.iter().map(score).collect();
     let playing = |second: usize| ends.partition_point(|end| *end < second as f64 - 1e-9).min(ends.len() - 1);
-    (1..=whole).map(|second| scores[playing(second)]).collect()
+    (1..=whole_seconds(segments)).map(|second| scores[playing(second)]).collect()
 }
 
 /// P.1203.1, mode 0: compression from the rate, then upscaling, then a low frame rate.

@@ -35,7 +35,7 @@ pub fn qoe_linear(rates_kbps: &[f64], stalled_s: f64, startup_s: f64, weights: Q
 }
 
 /// ITU-T P.1203.3 (2017), clause 8.1.1.1 and eq. 29: the factor (1 without stalls) by which stalling reduces quality above 1.
-/// `stalls`: media position and length in seconds, start-up delay as a stall at position 0, in order. `duration`: of the media
+/// `stalls`: shown media before it and length in seconds, start-up delay as a stall at 0, in order. `duration`: of the media
 /// played, in seconds.
 ///
 /// The term only: not the recommendation's score, which needs its licensed random forest.

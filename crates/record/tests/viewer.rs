@@ -118,7 +118,8 @@ fn segmented_session() {
         ("live_latency_s", 4.0),
         // From 3 to 5 s at an even pace.
         ("live_latency_p95_s", 4.9),
-        ("off_speed_ratio", 0.15),
+        // 1.5 s at 0.9 of the normal speed.
+        ("off_speed_ratio", 0.135),
         ("played_s", 10.0),
     ] {
         near(&found, name, expected);
@@ -310,4 +311,36 @@ fn a_cut_session_is_stopped() {
         let kind = EventKind::Finished { reason, totals: Totals::default() };
         assert_eq!(json!(PlaybackEvent { at: at(5), kind })["reason"], word);
     }
+}
+
+/// Four segments of 1.92 s and a stall that does not end, 30 s long: the media's last whole second is the seventh, and the stall counts.
+#[test]
+fn p1203_counts_the_stall_in_which_a_session_ends() {
+    let mut log = EventLog::default();
+    begin(&mut log);
+    for number in 0..4 {
+        scored(&mut log, 1000, (number, 0), 3000, 2, Scores::default());
+    }
+    let mut events = log.as_slice().to_vec();
+    for event in &mut events {
+        if let EventKind::SegmentDownloaded { media_duration, .. } = &mut event.kind {
+            *media_duration = Duration::from_millis(1920);
+        }
+    }
+    let position = Duration::from_millis(7680);
+    let startup = Duration::from_secs(1);
+    let totals = Totals { startup, media_played: position, ..Totals::default() };
+    for (time, kind) in [
+        (1000, EventKind::PlaybackStarted),
+        (8680, EventKind::StallStart { since: at(8680), position }),
+        (38_680, EventKind::StallEnd { frozen: Duration::from_secs(30) }),
+        (38_680, EventKind::Finished { reason: FinishReason::GaveUpWaiting, totals }),
+    ] {
+        events.push(PlaybackEvent { at: at(time), kind });
+    }
+    let found = metrics(&events);
+    let value = |name: &str| found[name].as_f64().unwrap();
+    let expected = 1.0 + (value("p1203_o35") - 1.0) * value("p1203_stalling_factor");
+    assert!((value("p1203_algorithmic_mos") - expected).abs() < 0.02, "{found}");
+    assert!(expected < 1.1, "{found}");
 }

@@ -808,6 +808,19 @@ fn an_origin_serves_segments_one_after_the_other() {
     );
 }
 
+/// What only the player itself can refuse is said of its key and line.
+#[test]
+fn a_setting_that_the_player_refuses_is_named() {
+    let text = |setting: &str| {
+        format!(
+            "[video]\nrate = \"2 Mbit/s\"\nduration = \"10 s\"\n[player]\nkind = \"dash\"\n{setting}\n\
+             [[path]]\nrate = \"9 Mbit/s\"\nrtt = \"20 ms\"\n"
+        )
+    };
+    expect(&text("start_level = \"60 s\""), &["line 6", "`player.start_level`: ", "at most \"18 s\""]);
+    expect(&text("http = \"h2\"\npipeline_at = \"50 %\""), &["line 6", "`player.http`: ", "no `pipeline_at`"]);
+}
+
 /// Of starts over 10 s the mean is 5 s; with a rising density 2/3 of it, with a falling one 1/3.
 #[test]
 fn a_crowd_comes_by_its_law() {

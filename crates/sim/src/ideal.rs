@@ -8,7 +8,6 @@ use playpath_scenario::{Scenario, ScenarioError, SenderSpec};
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
 use playpath_video::ideal::{self, IdealLink};
-use playpath_video::{EventKind, Player};
 
 /// Payload of a packet, for players that count their buffer in packets: 1500 bytes less TCP/IPv4 headers with timestamps.
 const PACKET_BYTES: u32 = 1448;
@@ -29,7 +28,7 @@ pub fn run(
     let player = spec.of(sender)?.build(video, packet_bytes, RootSeed(seed)).map_err(ScenarioError::new)?;
     let mut player = scenario.viewer.watching(player, "video", RootSeed(seed));
     let limit = scenario.limit();
-    let end = ideal::play(&mut *player, link, limit);
+    let (end, read_bytes) = ideal::play(&mut *player, link, limit);
     let mut warnings =
         vec!["idealised transport: no packets, no congestion control; the sender makes no difference".into()];
     warnings.extend(video.warnings());
@@ -45,18 +44,9 @@ pub fn run(
     Ok(Record::of(Measurements {
         sessions: vec![main],
         active: end.saturating_since(Time::ZERO),
-        read_bytes: Some(downloaded_bytes(&*player)),
+        read_bytes: Some(read_bytes),
         cut_at: (end >= limit).then_some(limit),
         warnings,
         ..Measurements::default()
     }))
-}
-
-/// Bodies of complete segments.
-fn downloaded_bytes(player: &dyn Player) -> u64 {
-    let bytes = |kind: &EventKind| match kind {
-        EventKind::SegmentDownloaded { body_bytes, .. } => *body_bytes,
-        _ => 0,
-    };
-    player.events().iter().map(|event| bytes(&event.kind)).sum()
 }

@@ -88,9 +88,10 @@ impl IdealLink {
     }
 }
 
-/// Let `player` play over `link` until it has finished or `until` is reached; the player is stopped then. Returns the end.
-pub fn play(player: &mut dyn Player, link: &IdealLink, until: Time) -> Time {
-    let mut transport = Transport { link, flows: Vec::new(), now: Time::ZERO };
+/// Let `player` play over `link` until it has finished or `until` is reached; the player is stopped then. Returns the end,
+/// and the body bytes that came.
+pub fn play(player: &mut dyn Player, link: &IdealLink, until: Time) -> (Time, u64) {
+    let mut transport = Transport { link, flows: Vec::new(), now: Time::ZERO, read_bytes: 0 };
     player.handle_start(transport.now);
     transport.take_actions(player);
     while !player.is_finished() {
@@ -102,7 +103,7 @@ pub fn play(player: &mut dyn Player, link: &IdealLink, until: Time) -> Time {
         }
         transport.run_to(next, player);
     }
-    transport.now
+    (transport.now, transport.read_bytes)
 }
 
 #[derive(Debug)]
@@ -149,6 +150,7 @@ struct Transport<'a> {
     link: &'a IdealLink,
     flows: Vec<Flow>,
     now: Time,
+    read_bytes: u64,
 }
 
 impl Transport<'_> {
@@ -193,6 +195,7 @@ impl Transport<'_> {
             arrived.extend(flow.send(work));
         }
         for (request, bytes) in arrived {
+            self.read_bytes += bytes;
             player.handle_body(next, request, bytes);
             self.take_actions(player);
         }

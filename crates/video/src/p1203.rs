@@ -5,8 +5,9 @@
 //! audio and video segments with `bitrate` (kbit/s), `codec`, `duration`, `start` (s), for video also `fps` and `resolution`
 //! (mode 0), and stalls as `[media position, length]` in seconds with the start-up delay as a stall at 0.
 //!
-//! Differences: a segment's bit rate is its bytes over its duration, as measured, not the nominal one. A progressive session is
-//! one segment.
+//! Differences: a segment's bit rate is its bytes over its duration, as measured, not the nominal one. Segments are those that were
+//! shown, in the order of playing, and stalls lie where they were in it: tools drop a stall behind the last whole second. A
+//! progressive session is one segment.
 
 use crate::PlaybackEvent;
 use crate::quality::Scores;
@@ -76,14 +77,14 @@ impl P1203Settings {
         }
     }
 
-    /// The video segments of a session; a progressive session is one, of what was played.
+    /// The shown video segments of a session; a progressive session is one, of what was played.
     pub fn video_segments(&self, session: &Summary) -> Vec<Segment> {
         let (duration, rate) = (session.totals.media_played, session.media_rate_kbps);
         match rate {
             Some(rate_kbps) if session.segments.is_empty() => {
                 let body_bytes = (rate_kbps * 1e3 / 8.0 * duration.as_secs_f64()).round() as u64;
                 let scores = Scores::default();
-                vec![Segment { index: 0, representation: 0, rate_kbps, body_bytes, duration, scores }]
+                vec![Segment { index: 0, representation: 0, rate_kbps, body_bytes, duration, shown: duration, scores }]
             }
             _ => session.segments.clone(),
         }
@@ -93,10 +94,12 @@ impl P1203Settings {
 /// The input JSON of a session. Without audio segments `I11` is empty, which tools read as unknown audio.
 pub fn p1203_input(events: &[PlaybackEvent], settings: &P1203Settings) -> Value {
     let session = Summary::of(events);
-    let stalling: Vec<Value> = session.p1203_stalls().iter().map(|(at, length)| json!([at, length])).collect();
+    let video = settings.video_segments(&session);
+    let stalls = session.p1203_stalls(whole_seconds(&video) as f64);
+    let stalling: Vec<Value> = stalls.iter().map(|(at, length)| json!([at, length])).collect();
     json!({
         "I11": { "segments": audio_segments(&session, settings), "streamId": 1 },
-        "I13": { "segments": video_segments(&session, settings), "streamId": 1 },
+        "I13": { "segments": video_segments(&video, settings), "streamId": 1 },
         "I23": { "stalling": stalling, "streamId": 1 },
         "IGen": {
             "device": settings.device,
@@ -106,17 +109,23 @@ pub fn p1203_input(events: &[PlaybackEvent], settings: &P1203Settings) -> Value 
     })
 }
 
-fn video_segments(session: &Summary, settings: &P1203Settings) -> Vec<Value> {
+/// Seconds that have a score of their own: 99 % of one is whole.
+pub fn whole_seconds(segments: &[Segment]) -> usize {
+    let shown: f64 = segments.iter().map(|segment| segment.shown.as_secs_f64()).sum();
+    (shown + 0.01) as usize
+}
+
+fn video_segments(segments: &[Segment], settings: &P1203Settings) -> Vec<Value> {
     let video = |(start, s): (f64, &Segment)| {
-        json!({ "bitrate": settings.measured_kbps(s), "codec": settings.video_codec, "duration": s.duration.as_secs_f64(),
+        json!({ "bitrate": settings.measured_kbps(s), "codec": settings.video_codec, "duration": s.shown.as_secs_f64(),
             "fps": settings.fps, "resolution": size(settings.resolution(s)), "start": start })
     };
-    with_starts(&settings.video_segments(session)).map(video).collect()
+    with_starts(segments).map(video).collect()
 }
 
 fn audio_segments(session: &Summary, settings: &P1203Settings) -> Vec<Value> {
     let audio = |(start, s): (f64, &Segment)| {
-        json!({ "bitrate": settings.measured_kbps(s), "codec": settings.audio_codec, "duration": s.duration.as_secs_f64(),
+        json!({ "bitrate": settings.measured_kbps(s), "codec": settings.audio_codec, "duration": s.shown.as_secs_f64(),
             "start": start })
     };
     with_starts(&session.audio).map(audio).collect()
@@ -125,7 +134,7 @@ fn audio_segments(session: &Summary, settings: &P1203Settings) -> Vec<Value> {
 fn with_starts(segments: &[Segment]) -> impl Iterator<Item = (f64, &Segment)> {
     segments.iter().scan(0.0, |start, segment| {
         let at = *start;
-        *start += segment.duration.as_secs_f64();
+        *start += segment.shown.as_secs_f64();
         Some((at, segment))
     })
 }

@@ -1,22 +1,25 @@
 //! Summary of a playback log: the quantities that quality metrics are computed from (`playpath-record` has the figures).
 //!
-//! A segment that was downloaded again counts as it was when its playing began. The log must be closed: see
+//! Whatever judges the picture looks at what was shown: segments in the order of playing, each with the media time of it that was on
+//! the screen. One that was downloaded again counts as it was when its playing began. The log must be closed: see
 //! [`Player::handle_stop`](crate::Player::handle_stop).
 //!
 //! Tested: facts of the players' hand-computed timelines (`tests/summary.rs`).
 
 mod latency;
+mod screen;
 
 pub use latency::Latencies;
 
 use crate::quality::{Measure, Scores};
 use crate::{EventKind, ObjectKind, PlaybackEvent, Totals};
 use playpath_units::{Duration, Time};
+use screen::{Run, Screen, of_run};
 
-/// A stall: where in the media, and for how long the picture stood still.
+/// A stall: after how much shown media, and for how long the picture stood still.
 #[derive(Clone, Copy, Debug)]
 pub struct Stall {
-    pub position: Duration,
+    pub after: Duration,
     /// How long the picture stood still.
     pub length: Duration,
 }
@@ -29,6 +32,8 @@ pub struct Segment {
     pub rate_kbps: f64,
     pub body_bytes: u64,
     pub duration: Duration,
+    /// How much of it was shown.
+    pub shown: Duration,
     /// Quality, as far as it was measured.
     pub scores: Scores,
 }
@@ -41,15 +46,21 @@ pub struct Summary {
     pub totals: Totals,
     /// Stalls after the start, in order.
     pub stalls: Vec<Stall>,
-    /// Video segments by index.
+    /// Video segments that were shown, in the order of playing.
     pub segments: Vec<Segment>,
+    /// Audio segments that were heard.
     pub audio: Vec<Segment>,
+    /// Video and audio segments that were downloaded, each as it was last, by index.
+    pub fetched: [Vec<Segment>; 2],
+    /// Those that came when their playing had begun: seen after a seek back at the earliest.
+    too_late: [Vec<Segment>; 2],
     /// Mean rate of a video with one representation.
     pub media_rate_kbps: Option<f64>,
     pub discarded: u64,
     /// Times that the buffer did not hold the picture that was due.
     pub underflows: u64,
-    /// Packets that a streaming agent judged; 0 for players with pictures.
+    /// A streaming agent judges packets; other players show pictures.
+    pub judges_packets: bool,
     pub packets: u64,
     pub late: u64,
     /// Number of them that found the buffer full.
@@ -73,7 +84,7 @@ pub struct Summary {
     pub seeking: Duration,
     /// Body bytes that the viewer did not see because they sought or left.
     pub unseen_bytes: u64,
-    /// Time watched at another speed than the normal one.
+    /// Media shown at another speed than the normal one.
     pub off_speed: Duration,
 }
 
@@ -81,8 +92,11 @@ impl Summary {
     pub fn of(events: &[PlaybackEvent]) -> Summary {
         let mut session = Summary::default();
         let mut begin = Time::ZERO;
-        let mut off_speed_since = None;
+        let mut screen = Screen::new();
         for event in events {
+            if let Some(run) = screen.handle(event) {
+                session.show(run);
+            }
             match event.kind {
                 EventKind::SessionStarted { media_rate, .. } => {
                     session.has_begun = true;
@@ -90,8 +104,8 @@ impl Summary {
                     session.media_rate_kbps = media_rate.map(|r| r.as_bits_per_sec() as f64 / 1e3);
                 }
                 EventKind::BufferFilled => session.filled_after = session.filled_after.or(Some(event.at - begin)),
-                EventKind::StallStart { position, .. } => {
-                    session.stalls.push(Stall { position, length: Duration::ZERO });
+                EventKind::StallStart { .. } => {
+                    session.stalls.push(Stall { after: screen.shown, length: Duration::ZERO });
                 }
                 EventKind::StallEnd { frozen } => {
                     if let Some(stall) = session.stalls.last_mut() {
@@ -99,21 +113,25 @@ impl Summary {
                     }
                 }
                 EventKind::LiveLatency { latency } => session.latencies.push(event.at, latency.as_secs_f64()),
-                EventKind::SpeedChanged { ppm } => {
-                    session.end_off_speed(off_speed_since.take(), event.at);
-                    off_speed_since = (ppm != 1_000_000).then_some(event.at);
-                }
                 EventKind::Finished { totals, .. } => {
-                    session.end_off_speed(off_speed_since.take(), event.at);
                     session.totals = totals;
                     session.watched = event.at - begin;
                 }
                 _ => session.count(&event.kind),
             }
         }
-        session.segments.sort_by_key(|s| s.index);
-        session.audio.sort_by_key(|s| s.index);
+        session.off_speed = screen.off_speed;
         session
+    }
+
+    /// `run` was shown, of what is there now.
+    fn show(&mut self, run: Run) {
+        let [video, audio] = &self.fetched;
+        self.segments.extend(of_run(video, run));
+        self.audio.extend(of_run(audio, run));
+        for (fetched, late) in self.fetched.iter_mut().zip(&mut self.too_late) {
+            late.drain(..).for_each(|segment| replace(fetched, segment));
+        }
     }
 
     fn count(&mut self, kind: &EventKind) {
@@ -130,41 +148,42 @@ impl Summary {
             EventKind::SeekEnd { waited } => self.seeking += waited,
             EventKind::Unseen { bytes } => self.unseen_bytes += bytes,
             EventKind::PacketsJudged { packets, late, overflowed } => {
+                self.judges_packets = true;
                 self.packets += packets;
                 self.late += late;
                 self.overflowed += overflowed;
             }
-            EventKind::SegmentDownloaded { is_late: true, .. } => {}
-            EventKind::SegmentDownloaded { object, rate, body_bytes, media_duration, scores, .. } => {
+            EventKind::SegmentDownloaded { object, rate, body_bytes, media_duration, scores, is_late, .. } => {
                 let segment = Segment {
                     index: object.segment,
                     representation: object.representation,
                     rate_kbps: rate.as_bits_per_sec() as f64 / 1e3,
                     body_bytes,
                     duration: media_duration,
+                    shown: Duration::ZERO,
                     scores,
                 };
-                match object.kind {
-                    ObjectKind::Video => replace(&mut self.segments, segment),
-                    ObjectKind::Audio => replace(&mut self.audio, segment),
-                    _ => {}
-                }
+                let track = match object.kind {
+                    ObjectKind::Video => 0,
+                    ObjectKind::Audio => 1,
+                    _ => return,
+                };
+                if is_late { self.too_late[track].push(segment) } else { replace(&mut self.fetched[track], segment) }
             }
             _ => {}
         }
     }
 
-    /// Media position and length in seconds, start-up delay first.
-    pub fn p1203_stalls(&self) -> Vec<(f64, f64)> {
+    /// Shown media before it and length in seconds, start-up delay first. No stall lies behind `end`, the last second that is judged.
+    pub fn p1203_stalls(&self, end: f64) -> Vec<(f64, f64)> {
         let startup = (0.0, self.totals.startup.as_secs_f64());
-        let stalls = self.stalls.iter().map(|s| (s.position.as_secs_f64(), s.length.as_secs_f64()));
+        let stalls = self.stalls.iter().map(|s| (s.after.as_secs_f64().min(end), s.length.as_secs_f64()));
         // The recommendation leaves out events without length.
         std::iter::once(startup).chain(stalls).filter(|(_, length)| *length > 0.0).collect()
     }
 
-    /// Whether the player shows pictures: a streaming agent judges packets.
     pub fn has_pictures(&self) -> bool {
-        self.packets == 0
+        !self.judges_packets
     }
 
     /// Time that the picture stood still in stalls.
@@ -183,27 +202,17 @@ impl Summary {
         self.totals.startup.as_secs_f64()
     }
 
-    /// Nominal rate of the video weighted with media time.
+    /// Nominal rate of the shown video weighted with media time.
     pub fn mean_rate_kbps(&self) -> Option<f64> {
-        let time: f64 = self.segments.iter().map(|s| s.duration.as_secs_f64()).sum();
-        let weighted: f64 = self.segments.iter().map(|s| s.rate_kbps * s.duration.as_secs_f64()).sum();
+        let time: f64 = self.segments.iter().map(|s| s.shown.as_secs_f64()).sum();
+        let weighted: f64 = self.segments.iter().map(|s| s.rate_kbps * s.shown.as_secs_f64()).sum();
         if time > 0.0 { Some(weighted / time) } else { self.media_rate_kbps }
     }
 
     /// Quality of the segments that were shown, each with the seconds of it; empty without scores of this kind.
-    ///
-    /// Segments follow one another up to the media that was shown: exact unless a seek or a skip left some behind.
     fn shown(&self, measure: Measure) -> Vec<(f64, f64)> {
-        let mut left = self.played_s();
-        let mut shown = Vec::new();
-        for segment in &self.segments {
-            let seconds = segment.duration.as_secs_f64().min(left);
-            left -= seconds;
-            if let Some(score) = segment.scores.get(measure).filter(|_| seconds > 0.0) {
-                shown.push((score, seconds));
-            }
-        }
-        shown
+        let score = |segment: &Segment| Some((segment.scores.get(measure)?, segment.shown.as_secs_f64()));
+        self.segments.iter().filter_map(score).collect()
     }
 
     /// Mean quality of the shown media, weighted with media time.
@@ -231,18 +240,12 @@ impl Summary {
         let doublings = |w: &[Segment]| libm::log2(w[1].rate_kbps / w[0].rate_kbps).abs();
         self.segments.windows(2).map(doublings).filter(|found| found.is_finite()).sum()
     }
-
-    fn end_off_speed(&mut self, since: Option<Time>, at: Time) {
-        self.off_speed += since.map_or(Duration::ZERO, |since| at - since);
-    }
 }
 
 /// A segment that was downloaded again in time counts as it was last.
 fn replace(segments: &mut Vec<Segment>, segment: Segment) {
-    // Nearly always the one after the last.
-    let is_new = segments.last().is_none_or(|last| last.index < segment.index);
-    match segments.iter_mut().rev().find(|s| !is_new && s.index == segment.index) {
-        Some(old) => *old = segment,
-        None => segments.push(segment),
+    match segments.binary_search_by_key(&segment.index, |s| s.index) {
+        Ok(place) => segments[place] = segment,
+        Err(place) => segments.insert(place, segment),
     }
 }

@@ -219,3 +219,38 @@ proptest! {
         prop_assert_eq!(totals.startup + totals.media_played + totals.media_discarded, elapsed);
     }
 }
+
+/// Cut at 450: packets due at 50, 150, 250 and 350 were played, the other six are in the buffer. Cut before the start, nothing is judged.
+#[test]
+fn a_cut_session_judges_what_was_due() {
+    let cut = |arrivals: &[(u64, u64)], until: u64| {
+        let mut driver = Driver::start(AgentPlayer::new(config()));
+        for &(time, bytes) in arrivals {
+            driver.deliver(at(time), bytes);
+        }
+        driver.run_to(at(until));
+        driver.player.handle_stop(at(until));
+        driver.log().split_off(driver.log().len() - 2)
+    };
+    let expected =
+        ["450: judged 4 late 0 over 0", "450: Stopped: start 50 played 400 discarded 0 stopped 0 pictures 0/0"];
+    assert_eq!(cut(&[(20, 1000), (50, 1000), (60, 8000)], 450), expected);
+    let expected =
+        ["300: judged 0 late 0 over 0", "300: Stopped: start 300 played 0 discarded 0 stopped 0 pictures 0/0"];
+    assert_eq!(cut(&[(20, 1500)], 300), expected);
+}
+
+/// A buffer of three packets that loses what does not fit, filled at 50 with eight. Cut at 100, only the first was due: neither the two
+/// that wait nor the five that were lost are judged.
+#[test]
+fn a_cut_session_judges_no_loss_that_was_not_due() {
+    let config = AgentConfig { buffer: Some(BufferSize::Bytes(3000)), overflow: Overflow::Discard, ..config() };
+    let mut driver = Driver::start(AgentPlayer::new(config));
+    driver.deliver(at(50), 8000);
+    driver.run_to(at(100));
+    driver.player.handle_stop(at(100));
+    let log = driver.log();
+    let expected =
+        ["100: judged 1 late 0 over 0", "100: Stopped: start 50 played 100 discarded 0 stopped 0 pictures 0/0"];
+    assert_eq!(log[log.len() - 2..], expected);
+}

@@ -532,6 +532,30 @@ fn a_viewer_joins_in_the_middle_and_catches_up() {
     assert_eq!((totals.gained_ns, totals.media_played, *at), (400_000_000, secs(9.5), Time::from_secs_f64(10.0)));
 }
 
+/// The same session: segment 3, asked for at 4.5 s, is played at 1.1: its deadline comes sooner than the buffer is long (CTA-5004).
+#[test]
+fn client_data_tell_the_speed() {
+    let law = CatchUp::Shaka(Range { min_ppm: 950_000, max_ppm: 1_100_000 });
+    let live = Live { joined_at: Some(secs(0.5)), catch_up: law, ..Live::at(secs(3.0)) };
+    let config = DashConfig { live: Some(live), cmcd: CmcdMode::V1, ..DashConfig::default() };
+    let mut script = Script::new(config);
+    script.connect(0.0, 0).body(0.5, 0, SEGMENT).body(2.4, 1, SEGMENT).body(2.6, 2, SEGMENT).run_to(4.5);
+    let of = |action| if let Action::Request(request) = action { request.cmcd } else { None };
+    let told: Vec<_> = std::iter::from_fn(|| script.player.poll_action()).filter_map(of).collect();
+    let (first, last) = (&told[0], told.last().unwrap());
+    assert_eq!((first.pr, last.pr), (None, Some(1.1)));
+    // Played up to 4.285 s of 6 s.
+    assert_eq!((last.bl_ms, last.dl_ms), (Some(1715), Some(1559)));
+}
+
+#[test]
+fn client_data_of_hls_js_tell_its_format() {
+    let mut script = Script::new(DashConfig { cmcd: CmcdMode::V1, ..DashConfig::preset("hls.js", 5).unwrap() });
+    script.connect(0.0, 0);
+    let of = |action| if let Action::Request(request) = action { request.cmcd?.sf } else { None };
+    assert_eq!(std::iter::from_fn(|| script.player.poll_action()).find_map(of), Some(StreamingFormat::Hls));
+}
+
 /// Cut at 3.5 s, half a second into a stall; nothing is wanted afterwards.
 #[test]
 fn a_stopped_session_closes_its_stall() {

@@ -55,7 +55,7 @@ fn contract() {
     for entry in entries() {
         for (number, link) in links.iter().enumerate() {
             let mut player = build(entry, &[]);
-            let end = play(&mut *player, link, NEVER);
+            let (end, _) = play(&mut *player, link, NEVER);
             let what = format!("{} on link {number}", entry.name);
             assert!(player.is_finished(), "{what}");
             check_log(player.events(), end, FinishReason::Played, &what);
@@ -84,6 +84,8 @@ fn check_log(events: &[PlaybackEvent], end: Time, expected: FinishReason, what: 
     let last = events.last().unwrap();
     let EventKind::Finished { reason, totals } = last.kind else { panic!("{what}: ends with {:?}", last.kind) };
     assert_eq!((reason, last.at), (expected, end), "{what}");
+    // No more than there was time for, and the packet or picture under way.
+    assert!(totals.startup + totals.media_played <= last.at - events[0].at + Duration::from_millis(40), "{what}");
     if reason == FinishReason::Played {
         let sum = totals.startup + totals.media_played + totals.media_discarded + totals.clock_stopped;
         assert_eq!(sum, last.at - events[0].at, "{what}: times add up");
@@ -161,4 +163,72 @@ fn a_large_cache_bridges_outages() {
     let stalls = |buffer| run("progressive", &[("policy", "rebuffer"), ("buffer", buffer)], &bumpy()).1.stalls.len();
     assert!(stalls("1 s") >= 5);
     assert_eq!(stalls("10 s"), 0);
+}
+
+const CLIENTS: [&str; 8] = ["dash-js", "vlc", "vlc-2.1", "dash.js", "hls.js", "shaka", "exoplayer", "sabre"];
+
+/// A level that whole segments cannot fill is reached when the client can fetch no more: at the start, and after the outages.
+#[test]
+fn every_level_lets_playback_start_and_go_on() {
+    for client in CLIENTS {
+        for segment in ["2 s", "4 s", "7 s"] {
+            for level in ["start_level", "stall_resume_level"] {
+                let settings = [
+                    ("client", client),
+                    ("segment", segment),
+                    ("duration", "60 s"),
+                    ("full_level", "10 s"),
+                    (level, "10 s"),
+                ];
+                let (events, summary) = run("dash", &settings, &bumpy());
+                let what = format!("{client}, {segment}, {level}");
+                assert!(summary.played_s() >= 60.0, "{what}: {:?}", events.last());
+            }
+        }
+    }
+}
+
+/// Also one that whole segments cannot fill to the brim.
+#[test]
+fn every_buffer_is_full_at_some_time() {
+    for client in CLIENTS {
+        let settings = [("client", client), ("segment", "4 s"), ("duration", "60 s"), ("full_level", "18 s")];
+        let (_, summary) = run("dash", &settings, &constant(20_000));
+        assert!(summary.filled_after.is_some(), "{client}");
+    }
+}
+
+/// 100 Mbit/s: every client measures it, however segments come and whatever it may give up.
+#[test]
+fn a_fast_link_is_measured() {
+    let live = |way| [("low_latency", way), ("latency_target", "3 s")];
+    let ways = [vec![("abandonment", "false")], live("chunks").to_vec(), live("parts").to_vec()];
+    for client in ["dash.js", "hls.js", "shaka", "exoplayer"] {
+        for way in &ways {
+            let ladder =
+                [("client", client), ("ladder", "500 kbit/s, 1 Mbit/s, 2 Mbit/s, 4 Mbit/s"), ("segment", "4 s")];
+            let settings = [&ladder[..], way].concat();
+            let (_, summary) = run("dash", &settings, &constant(100_000));
+            assert_eq!(summary.segments.last().unwrap().rate_kbps, 4000.0, "{settings:?}");
+        }
+    }
+}
+
+/// Half of the media's rate: with five times the media to wait for there are fewer than half of the stalls.
+#[test]
+fn a_player_waits_for_more_than_its_cache() {
+    let stalls = |resume| {
+        let (_, summary) = run("progressive", &[("policy", "rebuffer"), ("resume", resume)], &constant(500));
+        summary.stalls.len()
+    };
+    assert!(stalls("5 s") * 2 < stalls("1 s"), "{} and {}", stalls("5 s"), stalls("1 s"));
+}
+
+/// Skips land between pictures: the totals are those of the log.
+#[test]
+fn skipped_pictures_are_counted_once() {
+    let live = [("latency_target", "6 s"), ("skip_behind", "4 s"), ("segment", "1920 ms"), ("ladder", "900 kbit/s")];
+    let (events, summary) = run("dash", &live, &constant(700));
+    assert!(summary.discarded > 0);
+    assert_eq!(summary.discarded, summary.totals.pictures_discarded, "{:?}", events.last());
 }

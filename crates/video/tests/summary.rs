@@ -10,7 +10,9 @@ use playpath_video::p1203::{P1203Settings, p1203_input};
 use playpath_video::progressive::{Policy, ProgressiveConfig, ProgressivePlayer};
 use playpath_video::quality::Scores;
 use playpath_video::summary::Summary;
-use playpath_video::{EventKind, EventLog, FinishReason, ObjectKind, ObjectRef, Player, RequestId, Totals};
+use playpath_video::{
+    DiscardCause, EventKind, EventLog, FinishReason, ObjectKind, ObjectRef, Player, RequestId, Totals,
+};
 
 fn near(value: f64, expected: f64) {
     assert!((value - expected).abs() < 1e-9, "{value} is not {expected}");
@@ -97,12 +99,18 @@ fn segment(log: &mut EventLog, time: u64, kind: ObjectKind, number: u32, represe
     );
 }
 
+fn finish(log: &mut EventLog, time: u64, played_s: u64) {
+    let totals = Totals { media_played: Duration::from_secs(played_s), ..Totals::default() };
+    log.push(at(time), EventKind::Finished { reason: FinishReason::Stopped, totals });
+}
+
 /// A replacement that comes when the playing of its segment has begun is not seen: mean 1000, not 2000.
 #[test]
 fn a_late_replacement_is_not_seen() {
     let mut log = EventLog::default();
     segment(&mut log, 1000, ObjectKind::Video, 0, 0, 1000, 4);
     segment(&mut log, 2000, ObjectKind::Video, 0, 1, 2000, 4);
+    finish(&mut log, 6000, 4);
     let mut events = log.as_slice().to_vec();
     let EventKind::SegmentDownloaded { is_late, .. } = &mut events[1].kind else { unreachable!() };
     *is_late = true;
@@ -157,4 +165,49 @@ fn session_that_never_starts() {
     near(m.startup_s(), 5.0);
     near(m.played_s(), 0.0);
     assert_eq!((m.stalls.len(), m.filled_after), (0, None));
+}
+
+/// A skip shows as two latencies of one moment: 4 s are shown, a stall, then 2 s from 8 s on, in segment 2.
+#[test]
+fn what_was_skipped_was_not_shown() {
+    let mut log = EventLog::default();
+    let latency = |seconds| EventKind::LiveLatency { latency: Duration::from_secs(seconds) };
+    (0..3).for_each(|number| segment(&mut log, 0, ObjectKind::Video, number, number, 1000, 4));
+    log.push(at(0), EventKind::PlaybackStarted);
+    log.push(at(0), latency(3));
+    log.push(at(4000), EventKind::StallStart { since: at(4000), position: Duration::from_secs(4) });
+    log.push(at(9000), latency(8));
+    log.push(at(9000), EventKind::PicturesDiscarded { first: 100, count: 100, cause: DiscardCause::Skipped });
+    log.push(at(9000), latency(4));
+    log.push(at(9000), EventKind::StallEnd { frozen: Duration::from_secs(5) });
+    finish(&mut log, 11_000, 6);
+    let shown: Vec<_> = Summary::of(log.as_slice()).segments.iter().map(|s| (s.index, s.shown)).collect();
+    assert_eq!(shown, [(0, Duration::from_secs(4)), (2, Duration::from_secs(2))]);
+}
+
+/// Half the speed for 10 s of which 6 s stand still: 2 s of media at another speed, of 4.
+#[test]
+fn a_stall_is_not_played_at_another_speed() {
+    let mut log = EventLog::default();
+    log.push(at(0), EventKind::PlaybackStarted);
+    log.push(at(2000), EventKind::SpeedChanged { ppm: 500_000 });
+    log.push(at(6000), EventKind::StallStart { since: at(6000), position: Duration::from_secs(4) });
+    log.push(at(12_000), EventKind::StallEnd { frozen: Duration::from_secs(6) });
+    finish(&mut log, 12_000, 4);
+    assert_eq!(Summary::of(log.as_slice()).off_speed, Duration::from_secs(2));
+}
+
+/// A replacement that came too late is what a viewer sees who goes back: 3 s of 1000, then 4 s of 2000.
+#[test]
+fn a_late_replacement_is_seen_after_a_seek_back() {
+    let mut log = EventLog::default();
+    segment(&mut log, 0, ObjectKind::Video, 0, 0, 1000, 4);
+    log.push(at(0), EventKind::PlaybackStarted);
+    segment(&mut log, 1000, ObjectKind::Video, 0, 1, 2000, 4);
+    log.push(at(3000), EventKind::SeekStart { from: Duration::from_secs(3), to: Duration::ZERO, is_buffered: true });
+    finish(&mut log, 7000, 7);
+    let mut events = log.as_slice().to_vec();
+    let EventKind::SegmentDownloaded { is_late, .. } = &mut events[2].kind else { unreachable!() };
+    *is_late = true;
+    near(Summary::of(&events).mean_rate_kbps().unwrap(), 11_000.0 / 7.0);
 }

@@ -74,7 +74,7 @@ fn a_seek_within_the_buffer_goes_on_at_once() {
     let (at, reason, totals) = end(&events);
     assert_eq!((at, reason, parts(&totals)), (40.0, FinishReason::Played, [1.0, 39.0, 0.0, 0.0]));
     let summary = Summary::of(&events);
-    assert_eq!((summary.seeks, summary.segments.len()), (2, 20));
+    assert_eq!((summary.seeks, summary.fetched[0].len()), (2, 20));
     // The 3 s that were jumped over are not seen.
     assert_eq!(summary.unseen_bytes, 375_000);
 }
@@ -84,7 +84,7 @@ fn a_seek_within_the_buffer_goes_on_at_once() {
 fn what_was_jumped_over_and_seen_later_is_not_unseen() {
     let seeks = "from 5 s by +3 s, from 9 s to 5 s";
     let summary = Summary::of(&watch(&seeking(seeks), Behind::KeepsAll, 2.0));
-    assert_eq!((summary.seeks, summary.segments.len(), summary.unseen_bytes), (2, 20, 0));
+    assert_eq!((summary.seeks, summary.fetched[0].len(), summary.unseen_bytes), (2, 20, 0));
 }
 
 /// hls.js: away and back again and again between 1 to 20 s and 30 s, each segment fetched once: no more is unseen than was fetched and not
@@ -94,7 +94,7 @@ fn seeks_to_and_fro_count_each_byte_once() {
     let seeks = "at 5 s to 30 s, at 8 s to 2 s, at 9 s to 30 s, at 10 s to 2 s, at 11 s to 30 s";
     let events = watch(&ViewerConfig { leaves_after: Some(secs(12.0)), ..seeking(seeks) }, Behind::KeepsAll, 2.0);
     let summary = Summary::of(&events);
-    let fetched: u64 = summary.segments.iter().map(|segment| segment.body_bytes).sum();
+    let fetched: u64 = summary.fetched[0].iter().map(|segment| segment.body_bytes).sum();
     // Seen: 0 to 4 s and 30 to 32 s; under way when it was given up: at most a segment each time.
     let unseen = summary.unseen_bytes as f64 - (fetched as f64 - 6.0 * 125_000.0);
     assert!((0.0..=500_000.0).contains(&unseen), "{} of {fetched}", summary.unseen_bytes);
@@ -154,7 +154,7 @@ fn a_viewer_leaves_when_their_time_is_over() {
     assert_eq!((at, reason, parts(&totals)), (10.0, FinishReason::Left, [1.0, 9.0, 0.0, 0.0]));
     let summary = Summary::of(&events);
     assert_eq!((summary.watched, summary.has_viewer), (secs(10.0), true));
-    let level = (summary.segments.len() as f64 * 2.0 - 9.0) * 125_000.0;
+    let level = (summary.fetched[0].len() as f64 * 2.0 - 9.0) * 125_000.0;
     assert!((0.0..250_000.0).contains(&(summary.unseen_bytes as f64 - level)), "{} of {level}", summary.unseen_bytes);
     assert_eq!(events.iter().rev().nth(1).map(|event| event.at), Some(Time::from_secs(10)));
 }
@@ -216,4 +216,42 @@ fn two_viewers_do_not_leave_together() {
     };
     assert_eq!(left("video"), left("video"));
     assert_ne!(left("video"), left("crowd.1"));
+}
+
+/// Segments and how much of each was shown.
+fn shown(summary: &Summary) -> Vec<(u32, f64)> {
+    summary.segments.iter().map(|segment| (segment.index, segment.shown.as_secs_f64())).collect()
+}
+
+/// 3.5 s from the start, then 10 s from segment 15 on: the fifth segment, which was dropped, is not among them.
+#[test]
+fn what_a_seek_dropped_was_not_shown() {
+    let summary = Summary::of(&watch(&seeking("at 4.5 s to 30 s"), KEEPS_20, 2.0));
+    let expected: Vec<_> = [(0, 2.0), (1, 1.5)].into_iter().chain((15..20).map(|index| (index, 2.0))).collect();
+    assert_eq!(shown(&summary), expected);
+}
+
+/// Back from 3.5 s to 1.5 s: the end of the first segment and the second one are shown twice. 42 s in all.
+#[test]
+fn what_a_seek_went_back_to_was_shown_twice() {
+    let summary = Summary::of(&watch(&seeking("at 4.5 s by -2 s"), Behind::Keeps(Duration::ZERO), 2.0));
+    assert_eq!(shown(&summary)[..4], [(0, 2.0), (1, 1.5), (0, 0.5), (1, 2.0)]);
+    assert_eq!(summary.segments.iter().map(|segment| segment.shown.as_secs_f64()).sum::<f64>(), 42.0);
+    // The stall at 2 s of the film came after 4 s on the screen: 3.5 s and 0.5 s.
+    assert_eq!(summary.p1203_stalls(42.0)[1], (4.0, 0.5));
+}
+
+/// Of the fifth segment one second.
+#[test]
+fn what_is_in_the_buffer_at_the_end_was_not_shown() {
+    let summary =
+        Summary::of(&watch(&ViewerConfig { leaves_after: Some(secs(10.0)), ..ViewerConfig::default() }, KEEPS_20, 2.0));
+    assert_eq!(shown(&summary), [(0, 2.0), (1, 2.0), (2, 2.0), (3, 2.0), (4, 1.0)]);
+}
+
+/// A place that was jumped over is not reached by it.
+#[test]
+fn a_seek_from_a_place_that_is_jumped_over_is_not_made() {
+    let summary = Summary::of(&watch(&seeking("at 4.5 s to 30 s, from 10 s by -2 s"), KEEPS_20, 2.0));
+    assert_eq!(summary.seeks, 1);
 }

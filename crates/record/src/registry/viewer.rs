@@ -123,7 +123,7 @@ pub const METRICS: &[Metric] = &[
         label: "mean video rate",
         unit: "kbit/s",
         better: Higher,
-        summary: "Nominal rate of the video, weighted with media time. No criterion where its quality was measured.",
+        summary: "Nominal rate of the video that was shown, weighted with media time. No criterion where its quality was measured.",
         video_rank: Some(11),
         yields_to: &["mean_vmaf", "mean_ssimplus", "mean_ssim_db"],
         figure: Viewer(Summary::mean_rate_kbps),
@@ -177,7 +177,7 @@ pub const METRICS: &[Metric] = &[
         label: "quality switches",
         better: Lower,
         least: 0.5,
-        summary: "Adaptive streaming: changes of representation from one segment to the next.",
+        summary: "Adaptive streaming: changes of representation from one shown segment to the next.",
         figure: Viewer(|s| has_segments(s).then(|| s.switches() as f64)),
         ..BASE
     },
@@ -194,7 +194,7 @@ pub const METRICS: &[Metric] = &[
         name: "qoe_linear",
         label: "QoE, linear",
         better: Higher,
-        summary: "Adaptive streaming: quality less changes, stalls and start-up (Yin et al., SIGCOMM 2015, eq. 5, balanced weights).",
+        summary: "Adaptive streaming: quality of the shown segments less changes, stalls and start-up (Yin et al., SIGCOMM 2015, eq. 5, balanced weights).",
         figure: Viewer(|s| linear(s, QoeWeights::BALANCED)),
         ..BASE
     },
@@ -212,7 +212,8 @@ pub const METRICS: &[Metric] = &[
         better: Higher,
         summary: "ITU-T P.1203.3, eq. 29: the factor by which stalls and start-up lower the quality; 1 without any.",
         figure: Viewer(|s| {
-            (s.has_pictures() && s.played_s() > 0.0).then(|| p1203_stalling_factor(&s.p1203_stalls(), s.played_s()))
+            let played = s.played_s();
+            (s.has_pictures() && played > 0.0).then(|| p1203_stalling_factor(&s.p1203_stalls(played), played))
         }),
         ..BASE
     },
@@ -389,7 +390,7 @@ fn quality(summary: &Summary) -> Option<P1203> {
 }
 
 fn has_segments(summary: &Summary) -> bool {
-    !summary.segments.is_empty()
+    !summary.fetched[0].is_empty()
 }
 
 fn linear(summary: &Summary, weights: QoeWeights) -> Option<f64> {

@@ -2,9 +2,9 @@
 //!
 //! References: dash.js 5.2.1 (`dash_js_5`); Sabre `DynamicDash` and `Dynamic` (Spiteri et al., MMSys 2018).
 //! `flavour=dash.js`: BOLA from 12 s on and until the level falls below half of that. `flavour=sabre`, `variant=dynamicdash`: BOLA-E
-//! above 10 s until below 5 s. `variant=dynamic` (MMSys 2018): BOLA, U or O, takes over above 10 s if its choice is no lower than the
+//! above 10 s until below 5 s, its target the player's buffer. `variant=dynamic` (MMSys 2018): BOLA, U or O, takes over above 10 s if its choice is no lower than the
 //! throughput rule's, and hands back below 10 s if it is lower; the throughput rule abandons downloads in both cases. Both rules see
-//! every download, whichever chose it. Differences from the references: none but those of the rules.
+//! every download, whichever chose it. Differences from the references: those of the rules, and that BOLA hears of no seek.
 //!
 //! Tested by the worked examples here and by the contract suite.
 
@@ -117,3 +117,6 @@ impl Abr for Dynamic {
         rule.abandon(context, progress)
     }
 }
+
+#[cfg(test)]
+mod tests;

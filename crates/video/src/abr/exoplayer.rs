@@ -12,6 +12,8 @@
 //! 1. The first estimate is that of an unknown network; a device takes one by country and kind of network (0.26 to 4.7 Mbit/s).
 //! 2. Buffered chunks are not discarded for better ones (only rungs below 1280 × 720 would be, from 25 s of buffer on).
 //! 3. Single precision there, double here.
+//! 4. A segment that comes chunk by chunk or part by part is one transfer without the pauses; there each part is one, and a transfer's
+//!    pauses between chunks count.
 //!
 //! Units: bit/s, ms. Tested by the worked examples here; the player itself is not available as a package and was not run.
 
@@ -140,7 +142,10 @@ impl Abr for ExoPlayer {
 
     fn on_download(&mut self, _context: &Context, download: &Download) {
         let millis = |time: playpath_units::Time| time.as_nanos() / 1_000_000;
-        let ms = millis(download.completed_at) - millis(download.first_byte_at);
+        let ms = match download.burst_bits_per_sec {
+            Some(_) => (download.seconds_from_first_byte() * 1e3) as u64,
+            None => millis(download.completed_at) - millis(download.first_byte_at),
+        };
         let bytes = download.bytes + self.carried;
         self.elapsed_ms += ms;
         self.bytes += bytes;

@@ -1,10 +1,10 @@
 //! hls.js: its AbrController.
 //!
-//! Reference: hls.js 1.7.4 (AbrController, EwmaBandWidthEstimator, StreamController; defaults of `config.ts`), on demand.
+//! Reference: hls.js 1.7.4 (AbrController, EwmaBandWidthEstimator, StreamController; defaults of `config.ts`).
 //! - Estimate: bytes over the time of a segment less the usual time to the first byte, weighted with that time; the smaller of two
 //!   averages (3 and 9 s); 500 kbit/s, or the lowest rung, before the first. The time to the first byte has an average of its own.
 //! - Choice: the highest rung that 0.95 of the estimate carries (0.7 for a step up) and whose segment comes before the buffer is
-//!   empty; otherwise one that stalls for less than 4 s, or a segment; otherwise the lowest.
+//!   empty; otherwise one that stalls for less than 4 s, or a segment; otherwise the lowest. Live, whatever time the segment takes.
 //! - Giving up: every 100 ms once half a segment's duration has passed, if what is left takes longer than the buffer lasts and the
 //!   whole segment comes sooner in a lower rung; the estimate then begins anew with that rung's rate.
 //!
@@ -172,7 +172,8 @@ impl HlsJs {
             let usable = bits_per_sec * if level > base { demand.up_factor } else { demand.factor };
             let rate = context.ladder.bits_per_sec(level);
             let seconds = self.seconds_to_load(ttfb, usable, rate * duration, level);
-            usable >= rate && (seconds <= ttfb || seconds < budget)
+            // Live, the time to load does not count: so near the edge no buffer lasts longer.
+            usable >= rate && (context.live.is_some() || seconds <= ttfb || seconds < budget)
         })
     }
 

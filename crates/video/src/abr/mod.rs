@@ -126,7 +126,8 @@ pub struct Download {
 pub enum Reports {
     /// With the first bytes that arrive at least this long after the first byte or the last report.
     AfterFirstByte(Duration),
-    /// With all bytes that arrive. The last of them may still be refused; the completed segment is then discarded.
+    /// With all bytes that arrive, even where nothing may be given up: the rule measures with them. The last of them may still be
+    /// refused; the completed segment is then discarded.
     Arrivals,
     /// At this interval from the request on, whether bytes arrive or not.
     Timer(Duration),

@@ -11,10 +11,11 @@
 //! Differences from the reference:
 //! 1. `bandwidthUpgradeTarget` has no effect there either: the range of a rung reaches beyond where that of the next begins.
 //! 2. Network Information, restrictions by size and dropped frames are ignored.
+//! 3. Of a segment that comes chunk by chunk the rate of the chunks is sampled; Shaka counts the pauses between them, too.
 //!
 //! Units: bit/s, ms as there. Tested by the worked examples here and against Shaka Player itself (`tests/players`).
 
-use super::{Abandonment, Abr, AbrEntry, Context, Decision, DualEwma, Progress, Reports};
+use super::{Abandonment, Abr, AbrEntry, Context, Decision, Download, DualEwma, Progress, Reports};
 use playpath_units::{ParamSpec, Params, Time};
 
 pub(super) static ENTRY: AbrEntry = AbrEntry {
@@ -76,9 +77,11 @@ impl Shaka {
         self.averages.low().filter(|_| self.sampled >= TRUSTED_BYTES).unwrap_or(self.initial)
     }
 
-    fn sample(&mut self, ms: u64, bytes: u64) {
+    /// `burst`: the rate in which they came, if the time says nothing about it.
+    fn sample(&mut self, ms: u64, bytes: u64, burst: Option<f64>) {
         if ms >= CACHE_MS && bytes >= SAMPLE_BYTES {
-            self.averages.push(8e3 * bytes as f64 / ms as f64, ms as f64 / 1e3);
+            let seconds = burst.map_or(ms as f64 / 1e3, |rate| 8.0 * bytes as f64 / rate);
+            self.averages.push(burst.unwrap_or(8e3 * bytes as f64 / ms as f64), seconds);
             self.sampled += bytes;
         }
     }
@@ -100,8 +103,9 @@ impl Shaka {
     }
 
     /// A report of progress, or the end.
-    fn measure(&mut self, now: u64, bytes: u64) {
-        self.sample(now - self.since_ms, bytes - self.counted);
+    fn measure(&mut self, now: u64, so_far: &Download) {
+        let bytes = so_far.bytes;
+        self.sample(now - self.since_ms, bytes - self.counted, so_far.burst_bits_per_sec);
         (self.since_ms, self.counted) = (now, bytes);
     }
 }
@@ -133,11 +137,11 @@ impl Abr for Shaka {
         let is_due = now - self.since_ms > PROGRESS_MS && bytes - self.counted >= SAMPLE_BYTES;
         let mut choice = None;
         if is_due {
-            self.measure(now, bytes);
+            self.measure(now, &progress.so_far);
             choice = self.suggest(context);
         }
         if is_end && choice.is_none() {
-            self.measure(now, bytes);
+            self.measure(now, &progress.so_far);
             choice = self.suggest(context);
         }
         self.current = choice.or(self.current);

@@ -295,7 +295,7 @@ impl AgentPlayer {
 
     fn log_judged(&mut self, now: Time) {
         let (late, overflowed, packets) = std::mem::take(&mut self.unlogged);
-        if packets > 0 {
+        if packets > 0 || self.judged == 0 {
             self.log.push(now, EventKind::PacketsJudged { packets, late, overflowed });
         }
     }
@@ -310,8 +310,30 @@ impl AgentPlayer {
         }
     }
 
+    /// A session is cut at `at`: nobody knows the fate of packets that were not due by then.
+    fn take_back(&mut self, at: Time) {
+        while self.judged > 0 && self.start.is_none_or(|start| start + self.position_of(self.judged - 1) >= at) {
+            self.judged -= 1;
+            let before = self.position_of(self.judged);
+            let media_time = std::mem::replace(&mut self.position, before) - before;
+            let offset = self.offset(self.judged);
+            self.unlogged.2 = self.unlogged.2.saturating_sub(1);
+            if let Some(run) = self.lost.back_mut().filter(|run| run.1 > offset) {
+                run.1 = offset;
+                if run.0 >= run.1 {
+                    self.lost.pop_back();
+                }
+                self.unlogged.1 = self.unlogged.1.saturating_sub(1);
+                self.totals.media_discarded -= media_time;
+            } else {
+                self.totals.media_played -= media_time;
+            }
+        }
+    }
+
     /// Count packets that should have been played by `at` and have not arrived as late.
     fn end(&mut self, at: Time, reason: FinishReason) {
+        self.take_back(at);
         while self.judged < self.packets && self.due() < at {
             let media_time = self.pass_packet();
             self.totals.media_discarded += media_time;

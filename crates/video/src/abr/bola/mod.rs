@@ -90,7 +90,8 @@ const SHORTEST_WAIT: f64 = 1e-6;
 pub(super) struct Bola {
     variant: Variant,
     gp: f64,
-    target: f64,
+    /// Of `e`; `None`: the player's buffer.
+    target: Option<f64>,
     caps_by_last: bool,
     osc: bool,
     finite: bool,
@@ -114,7 +115,7 @@ impl Bola {
         };
         Bola {
             gp: params.number("gp"),
-            target: params.number("target"),
+            target: Some(params.number("target")),
             caps_by_last: params.word("estimate") == "last",
             osc: params.flag("osc"),
             finite: params.flag("finite"),
@@ -126,7 +127,7 @@ impl Bola {
         Bola {
             variant,
             gp: GAMMA_P,
-            target: 0.0,
+            target: None,
             caps_by_last: false,
             osc: false,
             finite: true,
@@ -142,7 +143,7 @@ impl Bola {
         Bola { finite, ..Bola::of(if osc { Variant::O } else { Variant::U }, initial_kbps) }
     }
 
-    /// Sabre's `BolaEnh`, for `dynamic`. The least target holds.
+    /// Sabre's `BolaEnh`, for `dynamic`.
     pub(super) fn enhanced(osc: bool, initial_kbps: f64) -> Bola {
         Bola { osc, ..Bola::of(Variant::E, initial_kbps) }
     }
@@ -214,7 +215,9 @@ impl Bola {
     }
 
     fn choose_enhanced(&mut self, context: &Context) -> Decision {
-        let law = *self.law.get_or_insert_with(|| Law::enhanced(context.ladder, self.target));
+        let law = *self.law.get_or_insert_with(|| {
+            Law::enhanced(context.ladder, self.target.unwrap_or(context.buffer_capacity.as_secs_f64()))
+        });
         let (decision, seconds) = self.enhanced.choose(context, &law, &self.estimate, self.last, self.osc);
         let wait = wait_for(context, seconds, "buffer above the level of this rate");
         if wait.is_some() {

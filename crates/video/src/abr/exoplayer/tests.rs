@@ -57,3 +57,14 @@ fn a_step_up_at_the_live_edge_wants_what_can_be_there() {
         [Some(0), Some(1), Some(0), Some(1)]
     );
 }
+
+/// In parts or chunks, or mixed with the server's estimate, the given rate counts, not the time: 4 Mbit in 3.9 s, at 4 Mbit/s.
+#[test]
+fn the_pauses_between_parts_do_not_count() {
+    let ladder = ladder(&[600, 1000, 2500, 3000]);
+    let at = context(&ladder, 20.0, 50.0, Some(0));
+    let mut rule = ExoPlayer::new(&Params::defaults(PARAMS));
+    let parts = Download { burst_bits_per_sec: Some(4e6), ..download(8000, 4.0, 0.1) };
+    rule.on_download(&at, &parts);
+    assert_eq!(rule.choose(&at).representation(), Some(2));
+}

@@ -53,3 +53,24 @@ fn a_segment_that_would_stall_is_given_up() {
     };
     assert_eq!([ask(3.0, 1.5), ask(3.0, 0.9), ask(25.0, 1.5)], [Some(0), None, None]);
 }
+
+/// Live, 3 Mbit/s with 1 s of buffer: 0.7 of it carries 2000, whose segment takes 0.1 + 4000 / 2100 = 2 s. On demand that is too long.
+#[test]
+fn live_the_time_to_load_does_not_count() {
+    let ladder = ladder(&[500, 1000, 2000]);
+    let second = Duration::from_secs(1);
+    let live = super::super::LiveState {
+        latency: second * 4,
+        available: second * 3,
+        target: second * 4,
+        speed: 1.0,
+        is_low_latency: false,
+    };
+    let choose = |live| {
+        let mut rule = HlsJs { known: 0b111, ..rule() };
+        let at = Context { live, ..context(&ladder, 1.0, 30.0, Some(0)) };
+        rule.on_download(&at, &download(3000, 1.1, 0.1));
+        rule.choose(&at).representation()
+    };
+    assert_eq!([choose(None), choose(Some(live))], [Some(0), Some(2)]);
+}

@@ -25,3 +25,20 @@ fn a_choice_holds_for_8_s() {
     assert_eq!(later[..7], [None; 7]);
     assert_eq!(later[7], Some(0));
 }
+
+/// Chunk by chunk, or mixed with the server's estimate, the given rate is sampled: 62.5 kB in half a second are 1 Mbit/s, the chunks
+/// came with 4: 0.95 of that carries all rungs.
+#[test]
+fn the_pauses_between_chunks_do_not_count() {
+    let ladder = ladder(&[500, 1000, 2000]);
+    let mut rule = Shaka::new(&Params::defaults(PARAMS));
+    let mut choice = None;
+    for (at, bytes) in [(0.5, 62_500), (1.0, 125_000), (1.5, 187_500)] {
+        let now = Time::ZERO + Duration::from_secs_f64(at);
+        let so_far =
+            Download { bytes, requested_at: Time::ZERO, burst_bits_per_sec: Some(4e6), ..download(0, 1.0, 0.1) };
+        let at = Context { now, ..context(&ladder, 5.0, 10.0, None) };
+        choice = rule.abandon(&at, &Progress { so_far, total_bytes: 1_000_000, reports: 1 }).or(choice);
+    }
+    assert_eq!(choice.map(|a| a.representation), Some(2));
+}

@@ -2,12 +2,13 @@
 
 use super::config::{Claim, CmcdMode, LiveDelivery};
 use super::moment::Moment;
+use super::playback::NORMAL;
 use super::reports::ReportedEvent;
 use super::track::Track;
 use super::transfer::What;
 use crate::ObjectKind;
 use crate::abr::PlayState;
-use crate::cmcd::{Cmcd, ObjectType, PlayerState, StreamType, StreamingFormat};
+use crate::cmcd::{Cmcd, ObjectType, PlayerState, StreamType};
 use playpath_units::{Duration, Time};
 
 #[derive(Clone, Copy, Debug)]
@@ -89,8 +90,7 @@ impl Track {
         cmcd.tb_kbps = Some(ladder.bitrates()[ladder.count() - 1].as_bits_per_sec() / 1000);
         cmcd.d_ms = Some(millis(duration));
         cmcd.bl_ms = buffer.map(|buffer| buffer.level_ms);
-        // Deadline = level / pr. At speeds near 1 that is the level.
-        cmcd.dl_ms = cmcd.bl_ms;
+        cmcd.dl_ms = cmcd.bl_ms.map(|level| (level as f64 / cmcd.pr.unwrap_or(1.0)) as u64);
         cmcd.mtp_kbps = self.measured_kbps();
         // bit / ms = kbit/s.
         cmcd.rtp_kbps = buffer.map(|buffer| RTP_SAFETY * bytes * 8 / buffer.level_ms.max(MIN_LEVEL_MS));
@@ -126,10 +126,11 @@ impl Track {
 }
 
 fn of_session(at: &Moment) -> Cmcd {
-    let config = at.config;
+    let (config, ppm) = (at.config, at.playback.speed_ppm());
     Cmcd {
+        pr: (ppm != NORMAL).then_some(f64::from(ppm) / f64::from(NORMAL)),
         sid: Some(config.session.clone()).filter(|session| !session.is_empty()),
-        sf: Some(StreamingFormat::Dash),
+        sf: Some(config.format),
         st: Some(if config.live.is_some() { StreamType::Live } else { StreamType::OnDemand }),
         ..Cmcd::default()
     }

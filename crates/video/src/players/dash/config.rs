@@ -4,7 +4,7 @@ use super::catch_up::CatchUp;
 use super::connections::{Connections, Protocol};
 use super::retry::Retries;
 use crate::ServerPolicy;
-use crate::cmcd::Event;
+use crate::cmcd::{Event, StreamingFormat};
 use crate::ladder::Ladder;
 use crate::origin::Origin;
 use playpath_units::Duration;
@@ -52,8 +52,9 @@ pub struct DashConfig {
     /// Behaviour if they do not arrive.
     pub retries: Retries,
     pub http: HttpSizes,
-    /// Client data sent with each request.
+    /// Client data sent with each request, and the format that they name.
     pub cmcd: CmcdMode,
+    pub format: StreamingFormat,
     /// The buffer level in the client data.
     pub cmcd_claim: Claim,
     /// How late a report is of the buffer: the client data has the level that was there so long before.
@@ -152,6 +153,7 @@ fn hls_js(base: DashConfig) -> DashConfig {
         asks: Asks::BeforeRoom,
         behind: Behind::KeepsAll,
         decoder_delay: BROWSERS_DECODER,
+        format: StreamingFormat::Hls,
         retries: Retries::HLS_JS,
         ..base
     }
@@ -295,6 +297,7 @@ impl Default for DashConfig {
             retries: Retries::DASH_JS,
             http: HttpSizes { request_header_bytes: 400, response_header_bytes: 300, manifest_bytes: 0 },
             cmcd: CmcdMode::Off,
+            format: StreamingFormat::Dash,
             cmcd_claim: Claim::Honest,
             cmcd_lag: Duration::ZERO,
             cmsd: None,

@@ -216,6 +216,21 @@ impl DashPlayer {
             track.drive(&at, &mut self.io);
             self.timeout = self.timeout.min(track.timeout(&at));
         }
+        // A buffer that is never exceeded is full where no whole segment fits.
+        self.note_full(now, self.tracks.iter().all(|track| !track.is_filling()));
+        // No more can be fetched before the picture moves: what is there has to do, whatever level is asked for.
+        if self.playback.state() != PlayState::Playing && self.tracks.iter().all(Track::is_at_rest) {
+            self.run_from(now, Duration::ZERO);
+            if self.playback.state() == PlayState::Playing {
+                self.drive_tracks(now);
+            }
+        }
+    }
+
+    fn note_full(&mut self, now: Time, is_full: bool) {
+        if is_full && !std::mem::replace(&mut self.was_full, true) {
+            self.io.log.push(now, EventKind::BufferFilled);
+        }
     }
 
     /// Requests whose time is up fail.
@@ -235,10 +250,7 @@ impl DashPlayer {
         self.playback.set_buffered_end(self.common_end().max(self.playback.buffered_end()));
         let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
         self.tracks[index].remember(download, &at);
-        if !self.was_full && self.buffer_level(now) >= self.config.full_level {
-            self.was_full = true;
-            self.io.log.push(now, EventKind::BufferFilled);
-        }
+        self.note_full(now, self.buffer_level(now) >= self.config.full_level);
         self.catch_up(now);
         self.run_if_possible(now);
     }
@@ -309,6 +321,10 @@ impl DashPlayer {
             PlayState::Stalled => self.config.stall_resume_level,
             PlayState::Playing => return,
         };
+        self.run_from(now, needed);
+    }
+
+    fn run_from(&mut self, now: Time, needed: Duration) {
         if self.playback.can_run(needed) {
             self.playback.run(now, &mut self.io.log);
             self.show_segments(now);
@@ -523,7 +539,8 @@ impl Player for DashPlayer {
     }
 
     fn time_of(&self, position: Duration) -> Time {
-        self.playback.time_of(position)
+        // What a seek has jumped over is not reached.
+        if self.playback.is_past(position) { Time::MAX } else { self.playback.time_of(position) }
     }
 
     fn is_finished(&self) -> bool {

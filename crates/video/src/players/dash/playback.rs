@@ -43,6 +43,7 @@ pub(super) struct Playback {
     startup: Duration,
     stalled: Duration,
     skipped: Duration,
+    pictures_skipped: u32,
     /// Seeks that are over, and by how much they moved the position.
     seeking: Duration,
     moved_ns: i64,
@@ -71,6 +72,7 @@ impl Playback {
             startup: Duration::ZERO,
             stalled: Duration::ZERO,
             skipped: Duration::ZERO,
+            pictures_skipped: 0,
             seeking: Duration::ZERO,
             moved_ns: 0,
             gained_ns: 0,
@@ -165,6 +167,11 @@ impl Playback {
             State::Playing => self.anchor + self.time_for(position.saturating_sub(self.position)),
             _ => Time::MAX,
         }
+    }
+
+    /// It lies before the place from which the clock runs.
+    pub fn is_past(&self, position: Duration) -> bool {
+        position < self.position
     }
 
     pub fn session_started_at(&self) -> Time {
@@ -272,6 +279,7 @@ impl Playback {
         let (first, end) = (self.pictures(self.position), self.pictures(self.position + by));
         self.position += by;
         self.skipped += by;
+        self.pictures_skipped += end - first;
         self.buffered_end = self.buffered_end.max(self.position);
         let count = end - first;
         log.push(now, EventKind::PicturesDiscarded { first, count, cause: DiscardCause::Skipped });
@@ -311,7 +319,7 @@ impl Playback {
 
     fn finish(&mut self, at: Time, reason: FinishReason, log: &mut EventLog) {
         self.state = State::Ended;
-        let pictures_discarded = u64::from(self.pictures(self.skipped));
+        let pictures_discarded = u64::from(self.pictures_skipped);
         let passed = (self.position - self.joined_at).as_nanos() as i64 - self.moved_ns;
         let passed = Duration::from_nanos(passed.max(0).unsigned_abs());
         let totals = Totals {

@@ -186,7 +186,7 @@ impl Track {
     /// Whether the rule refuses the completed download of `request`, as it may abandon one.
     pub fn refuses(&mut self, now: Time, request: RequestId, at: &Moment, io: &mut Io) -> bool {
         let index = self.transfers.iter().position(|transfer| transfer.request == request);
-        let Some(index) = index.filter(|_| at.config.abandonment && self.abr.reports() == Reports::Arrivals) else {
+        let Some(index) = index.filter(|_| self.abr.reports() == Reports::Arrivals) else {
             return false;
         };
         self.note_first_byte(now, index, at.config, io);
@@ -213,7 +213,7 @@ impl Track {
         };
         transfer.reports += 1;
         let transfer = *transfer;
-        let What::Segment { segment, .. } = transfer.what else { return None };
+        let (What::Segment { segment, .. } | What::Part { segment, .. }) = transfer.what else { return None };
         if transfer.is_error || !self.lines.has_one_request(transfer.slot) {
             return None;
         }
@@ -221,7 +221,8 @@ impl Track {
         let so_far = transfer.download(now, false, level)?;
         let progress = Progress { so_far, total_bytes: transfer.total, reports: transfer.reports };
         let context = at.context(&self.ladder, &self.downloads, next, self.current, level, Duration::ZERO);
-        let abandonment = self.abr.abandon(&context, &progress)?;
+        // A rule that measures with all that arrives hears of it even where it may not give up.
+        let abandonment = self.abr.abandon(&context, &progress).filter(|_| at.config.abandonment)?;
         self.retry = Some((segment, abandonment));
         self.transfers.remove(index);
         if transfer.received < transfer.total {
@@ -392,6 +393,15 @@ impl Track {
         if self.retry.is_some_and(|(segment, _)| segment < self.appended) {
             self.retry = None;
         }
+    }
+
+    pub fn is_filling(&self) -> bool {
+        self.is_filling
+    }
+
+    /// Nothing is under way, and there is no room, or nothing left to fetch.
+    pub fn is_at_rest(&self) -> bool {
+        self.transfers.is_empty() && (!self.is_filling || self.is_all_appended())
     }
 
     /// Body bytes read and not yet played.

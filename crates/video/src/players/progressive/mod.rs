@@ -174,7 +174,7 @@ impl ProgressivePlayer {
         }
         let next_end = self.next_picture().map_or(self.media.total_bytes(), |p| p.end_offset);
         let position = self.position(now);
-        self.reading.update_target(&self.media, self.cache, position, next_end);
+        self.reading.update_target(&self.media, self.wanted(), position, next_end);
         self.note_full(now, position);
         if self.is_waiting_for_data() && self.is_filled(now) {
             self.start_clock(now);
@@ -382,6 +382,15 @@ impl ProgressivePlayer {
             return false;
         }
         self.reading.read >= next_end && self.has_reached(level, position)
+    }
+
+    /// What is to be held: while the clock waits also what it waits for.
+    fn wanted(&self) -> Cache {
+        let length = |level: Cache| level.time(self.media.mean_rate());
+        match self.phase {
+            Phase::Waiting { .. } if length(self.resume) > length(self.cache) => self.resume,
+            _ => self.cache,
+        }
     }
 
     fn has_reached(&self, level: Cache, position: Duration) -> bool {

@@ -57,7 +57,7 @@ impl Track {
             notify_at: 1,
             next_report: match self.abr.reports() {
                 Reports::Timer(every) if config.abandonment => at.now + every,
-                Reports::Arrivals if config.abandonment => at.now,
+                Reports::Arrivals => at.now,
                 _ => Time::MAX,
             },
             reports: 0,
