@@ -200,7 +200,9 @@ impl Network {
     ) -> FlowId {
         let diary = self.is_traced.then(Diary::default);
         let (of_control, watching) = (sender.clone(), diary.clone());
-        let control = move |window, path| diary::watched(of_control.cc.build(window), path, watching.as_ref());
+        let run = self.seed.stream(&format!("flow.{name}/cc")).bits();
+        let control =
+            move |window, path| diary::watched(of_control.cc.build_in_run(window, run), path, watching.as_ref());
         let facts: Vec<_> = routes.iter().map(|route| route.facts).collect();
         let (client, server) = sender.transport.open(Opening {
             now: self.now,
