@@ -283,6 +283,12 @@ impl Network {
         start
     }
 
+    /// The links over which a flow's data come to its client.
+    pub fn links_to_client(&self, flow: FlowId) -> impl Iterator<Item = LinkId> + '_ {
+        let starts = self.flows[flow as usize].routes.iter().map(|route| route.starts[End::Client as usize] as usize);
+        starts.flat_map(|start| self.hops[start..].iter().copied().take_while(|link| *link != ARRIVED))
+    }
+
     /// The next event, if it is not after `until`. Advances `now` to it.
     #[inline]
     pub fn advance(&mut self, until: Time) -> Option<OwnerKind> {

@@ -234,11 +234,6 @@ impl<'s> Simulation<'s> {
         self.net.collect_drops();
     }
 
-    /// The `down` link of the first path: what a scenario with one path calls the bottleneck.
-    pub fn first_down_link(&self) -> LinkId {
-        *self.path_links[0].down.last().expect("a path has its own link") as LinkId
-    }
-
     fn tell_apps(&mut self) {
         // Handling a notice may cause further ones, which are appended and handled in turn.
         let mut next = 0;
