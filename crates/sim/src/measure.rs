@@ -7,7 +7,7 @@ use crate::network::{Flow, FlowId, LinkId, Network, SimPacket};
 use crate::simulation::Simulation;
 use playpath_link::{ClassStats, Link};
 use playpath_record::{ClassRecord, LinkRecord, MeasuredSession, Measurements, PathCounts, Subflow};
-use playpath_scenario::Scenario;
+use playpath_scenario::{Scenario, TrafficKind, TrafficSpec};
 use playpath_transport::Transport;
 use playpath_units::{Duration, Time};
 use std::collections::BTreeSet;
@@ -39,9 +39,8 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     }
     for app in &simulation.apps {
         if let App::Frames(source) = app
-            && source.is_open()
+            && let Some((flow, delays)) = source.measured(end)
         {
-            let (flow, delays) = source.measured(end);
             flows[flow as usize].frame_delays = delays;
         }
     }
@@ -54,7 +53,8 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     let latencies = unused_latencies(simulation.scenario);
     let topology = simulation.scenario.topology();
     let of_links = topology.links.iter().flat_map(|link| link.doubts());
-    let warnings = of_links.chain(latencies).chain(left_out).chain(doubts).chain(hidden).collect();
+    let cut_off = cut_off_by_nats(simulation.scenario);
+    let warnings = of_links.chain(latencies).chain(left_out).chain(doubts).chain(hidden).chain(cut_off).collect();
     let paths = path_counts(&simulation, &measured, end);
     let bottleneck = fullest(&links, &used);
     let sessions = sessions(&simulation);
@@ -218,6 +218,19 @@ fn class_record((name, stats): (&'static str, ClassStats)) -> (String, ClassReco
         longest_wait_ms: stats.longest_wait.as_millis_f64(),
     };
     (name.to_string(), record)
+}
+
+/// Traffic whose client may only wait for data behind a NAT's new port: over TCP nobody tells it, unless it has something to send.
+fn cut_off_by_nats(scenario: &Scenario) -> impl Iterator<Item = String> + use<'_> {
+    let only_waits = |group: &&TrafficSpec| {
+        !matches!(group.kind, TrafficKind::Udp { .. } | TrafficKind::Video)
+            && group.sender.transport.tcp().is_some()
+            && scenario.paths.iter().filter(|path| group.sender.uses(&path.name)).all(|path| path.rebinding.is_some())
+    };
+    scenario.traffic.iter().filter(only_waits).map(|group| {
+        let name = &group.sender.name;
+        format!("{name}: from a `rebinding` on it may stand still, for a TCP client that only waits for data does not notice it")
+    })
 }
 
 /// Latencies of a trace's file that are not in force: the packets take the path's delay.

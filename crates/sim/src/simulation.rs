@@ -146,7 +146,7 @@ impl<'s> Simulation<'s> {
             return Ok(());
         }
         let random = self.seed.stream(&format!("flow.{name}/keys"));
-        let setup = FlowSetup { name, app: id, sender, routes, random };
+        let setup = FlowSetup { name, app: id, sender, routes, random, opened: 0 };
         let net = &mut self.net;
         let app = match (group.kind.web_model(), group.kind.frame_model()) {
             (Some(model), _) => App::Web(WebSource::new(net, id, start_at, group.stop, model, stream, setup)),
