@@ -33,7 +33,7 @@ pub struct Packets {
     pub rtt_samples: u64,
 }
 
-/// Totals of the flows other than the main session's.
+/// Totals of the flows that share a link with the main session's.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbours {
     /// Goodput of all of them, from the start of the first to the end of the last, Mbit/s.
@@ -142,13 +142,15 @@ fn session_record(session: &MeasuredSession) -> SessionRecord {
     SessionRecord { name: session.name.clone(), start_s: session.start.as_secs_f64(), metrics }
 }
 
-/// Totals of the cross traffic; `None` if no other flow shares the path with the main session.
+/// Totals of the cross traffic; `None` if no other flow shares a link with the main session.
 fn neighbours(measured: &Measurements, sessions: &[SessionRecord]) -> Option<Neighbours> {
-    let flows = || measured.flows.iter().filter(|flow| !flow.is_measured);
+    let flows = || measured.flows.iter().filter(|flow| !flow.is_measured && !flow.is_apart);
     let first = flows().map(|flow| flow.start).min()?;
     let last = flows().map(|flow| flow.end).max()?;
     let bytes = flows().map(|flow| flow.read_bytes).sum();
-    let stalls: Vec<f64> = sessions.iter().skip(1).filter_map(|session| value(session, "stall_time_s")).collect();
+    let is_apart = |name: &str| measured.flows.iter().any(|flow| flow.is_apart && flow.name == name);
+    let rivals = sessions.iter().skip(1).filter(|session| !is_apart(&session.name));
+    let stalls: Vec<f64> = rivals.filter_map(|session| value(session, "stall_time_s")).collect();
     Some(Neighbours {
         goodput_mbps: mbps(bytes, last.saturating_since(first).as_secs_f64()),
         retransmitted: flows().map(|flow| flow.retransmitted_packets).sum(),

@@ -24,7 +24,7 @@ pub struct Measurements {
     pub paths: Option<PathCounts>,
     /// Every direction of a link.
     pub links: Vec<LinkRecord>,
-    /// Which of `links` is the first path's `down` link, what a scenario with one path calls the bottleneck.
+    /// Which of `links` over which the measured flows' data come has the longest queue.
     pub bottleneck: usize,
     /// Over which time goodput and throughput of the run are taken.
     #[serde(rename = "active_s", with = "Number")]
@@ -77,6 +77,9 @@ pub struct Flow {
     pub cc: String,
     /// It carries the main session, or there is none: it counts for the run's metrics.
     pub is_measured: bool,
+    /// It shares no link with a measured flow; the simulator knows.
+    #[serde(skip)]
+    pub is_apart: bool,
     /// When it opened.
     #[serde(rename = "start_s", with = "Number")]
     pub start: Time,

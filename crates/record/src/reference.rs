@@ -45,7 +45,7 @@ fn heading(figure: Figure) -> &'static str {
         Figure::Paths(_) => "Several paths",
         Figure::Neighbours(_) => "Neighbours: the flows of the cross traffic",
         Figure::Frames(_) => "Sources of frames: `[[traffic]]` of `kind = \"frames\"`",
-        Figure::Bottleneck(_) => "The queue in front of the first path's `down` link",
+        Figure::Bottleneck(_) => "The longest queue on the way to the client",
         Figure::Reported => "Reported by a real player of the kernel world",
         Figure::FlowsAndLinks => "All flows, and each link: `playpath twin` where nobody watches",
     }

@@ -142,7 +142,7 @@ pub const DIRECTION: TableSpec = TableSpec::new(
             Kind::Either(&[Kind::Limit, Kind::Named(&QUEUE)]),
             "Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list queue`).",
         )
-        .otherwise("tail drop of 1 bdp; for `up`: of 1000 packets")
+        .otherwise("tail drop of 1 bdp of the longest round trip over it; of `up`: of 1000 packets")
         .example("{ kind = \"codel\", limit = \"100 packets\" }"),
         ParamSpec::new(
             "jitter",
@@ -316,7 +316,7 @@ impl DirectionSpec {
         trace.latency_range()
     }
 
-    /// The link of this direction. `base_rtt` is that of the whole path, for limits of "1 bdp".
+    /// The link of this direction. `base_rtt` is that of the longest path over it, for limits of "1 bdp".
     pub fn to_config(&self, name: String, base_rtt: Duration) -> LinkConfig {
         LinkConfig {
             name,

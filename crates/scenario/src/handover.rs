@@ -29,7 +29,7 @@ pub const HANDOVER: [ParamSpec; 2] = [
         "handover",
         "none",
         Kind::Described(&described(&WORDS)),
-        "What the connections of a video do when the path in use has an outage. They begin on the first of `paths`.",
+        "What the connections of a video, and of no other traffic, do when the path in use has an outage. They begin on the first of `paths`.",
     )
     .example("\"reconnect\"")
     .in_kernel("refused")
@@ -38,7 +38,7 @@ pub const HANDOVER: [ParamSpec; 2] = [
         "handover_after",
         "1 s",
         Kind::Time,
-        "Time from the start of an outage until the client's system notices it: with `handover` it then takes the next path; without it, new connections over several paths begin on the next one.",
+        "So long after an outage began the client's system notices it, if it still lasts: with `handover` it takes the next path that works, without it new connections over several paths begin there.",
     )
     .in_kernel("refused")
     .since("0.3"),

@@ -117,9 +117,9 @@ pub struct SharedLinkSpec {
 }
 
 impl SharedLinkSpec {
-    /// Both directions' delay, 1 ms at least: the round trip of its own limits in bdp.
-    pub fn base_rtt(&self) -> Duration {
-        (self.down.one_way_delay + self.up.one_way_delay).max(Duration::from_millis(1))
+    /// Both directions' delay.
+    pub fn rtt(&self) -> Duration {
+        self.down.one_way_delay + self.up.one_way_delay
     }
 }
 
@@ -221,7 +221,7 @@ impl SharedLinkSpec {
     pub(crate) fn to_json(&self) -> Value {
         let mut json = self.down.to_json();
         json["name"] = json!(self.name);
-        json["rtt"] = json!((self.down.one_way_delay + self.up.one_way_delay).to_string());
+        json["rtt"] = json!(self.rtt().to_string());
         json["up"] = self.up.to_json();
         json
     }

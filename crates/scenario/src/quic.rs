@@ -132,13 +132,11 @@ const CLIENTS: Words<ApplySettings, 4> = [
 /// From 10 to 200 us a client of ngtcp2's sends as many ACKs.
 const WAKE: Duration = Duration::from_micros(50);
 
-/// quinn and noq find 1452 bytes on a path of 1500 (IPv6), ngtcp2 1444 (its profile); the buffer is that of Linux's TCP. Nobody closes an
-/// idle connection: the players that model such servers say so themselves.
+/// quinn and noq find 1452 bytes on a path of 1500 (IPv6), ngtcp2 1444 (its profile); the buffer is that of Linux's TCP.
 fn base(stack: &'static str, client: &'static str) -> Config {
-    let mut config =
-        Config { datagram_bytes: 1452, send_buffer: 4 << 20, idle_timeout: Duration::ZERO, ..Config::default() };
-    let apply = [meaning(&STACKS, Some(stack)), meaning(&CLIENTS, Some(client))];
-    apply.into_iter().flatten().for_each(|apply| apply(&mut config));
+    let mut config = Config { datagram_bytes: 1452, send_buffer: 4 << 20, ..Config::default() };
+    let habits = [meaning(&STACKS, Some(stack)), meaning(&CLIENTS, Some(client))];
+    habits.into_iter().flatten().for_each(|habits| habits(&mut config));
     config
 }
 
@@ -164,7 +162,7 @@ struct Field {
     write: fn(&Config) -> Value,
 }
 
-const QUIC: [Field; 15] = [
+const QUIC: [Field; 16] = [
     Field {
         spec: ParamSpec::new("datagram_bytes", Kind::Whole { low: 1200, high: 65_000, unit: "bytes" }, "UDP payload of a full packet.")
             .otherwise("1452, of ngtcp2 1444")
@@ -234,6 +232,22 @@ const QUIC: [Field; 15] = [
         read: |t, key, c| c.marking = if t.get(key) { Ecn::Ect0 } else { Ecn::NotEct },
         // Said only where it is on: a resolved scenario forbids no control its marks.
         write: |c| json!((c.marking != Ecn::NotEct).then_some(true)),
+    },
+    Field {
+        // quinn-proto 0.11.19 and noq-proto 1.4.0, config/transport.rs (max_idle_timeout); ngtcp2 1.11.0, examples/server.cc and client.cc
+        // (config.timeout); picoquic, PICOQUIC_MICROSEC_HANDSHAKE_MAX, its transport parameters' default; Chromium, net/quic/quic_context.h
+        // (kIdleConnectionTimeout).
+        spec: ParamSpec::text(
+            "idle_timeout",
+            "30 s",
+            Kind::PositiveTime,
+            "Both ends give up a connection on which nothing has come for so long (RFC 9000 §10.1); the client opens another for what it \
+             asks for or is owed. By default as quinn, noq, ngtcp2, picoquic and Chromium have it.",
+        )
+        .or(NEVER)
+        .since("0.3"),
+        read: |t, key, c| c.idle_timeout = t.optional(key).unwrap_or_default(),
+        write: |c| json!(if c.idle_timeout.is_zero() { NEVER.into() } else { c.idle_timeout.to_string() }),
     },
     Field {
         spec: ParamSpec::new(
@@ -314,6 +328,7 @@ const QUIC: [Field; 15] = [
     },
 ];
 
+const NEVER: &str = "never";
 const OF_STACK: &str = "the stack's";
 const OF_CLIENT: &str = "the client's";
 

@@ -15,6 +15,10 @@ use playpath_video::abr;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// The parameter of controls that draw, and how many values it has.
+const SEED: &str = "seed";
+const SEEDS: u64 = 1_000_000_000;
+
 /// A congestion control with its parameters.
 #[derive(Clone)]
 pub struct CcSpec {
@@ -95,6 +99,21 @@ impl CcSpec {
             (Some(make), _) => make(initial_window),
             (None, Chosen::Registered { entry, params, .. }) => (entry.build)(params, initial_window),
             (None, Chosen::Own(own)) => unreachable!("{}: checked by SenderSpec::unresolved_code", own.reference),
+        }
+    }
+
+    /// In a run its random choices follow from `run`, too, which the run's seed gives to each connection.
+    pub fn build_in_run(&self, initial_window: f64, run: u64) -> Box<dyn CongestionControl> {
+        match &self.choice {
+            Chosen::Registered { entry, params, .. }
+                if self.prototype.is_none() && params.iter().any(|(spec, _)| spec.name == SEED) =>
+            {
+                let mut params = params.clone();
+                let seed = (params.number(SEED) + (run % SEEDS) as f64) % SEEDS as f64;
+                params.set_number(SEED, seed).expect("it is within its range");
+                (entry.build)(&params, initial_window)
+            }
+            _ => self.build(initial_window),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The links of a scenario: the one place where they are named and put in order, for every world. Names decide random streams.
 
-use crate::{DirectionSpec, PathSpec, Scenario};
+use crate::{DirectionSpec, PathSpec, Scenario, SharedLinkSpec};
 use playpath_link::{LinkConfig, Rebinding, ServerConfig};
 use playpath_units::{Duration, Rate};
 
@@ -24,17 +24,20 @@ impl Scenario {
     pub fn topology(&self) -> Topology {
         let mut links = Vec::new();
         for link in &self.links {
-            let both = |way: &DirectionSpec, side| way.to_config(format!("link.{}/{side}", link.name), link.base_rtt());
+            let over = self.paths.iter().filter(|path| path.via.contains(&link.name));
+            // 1 ms at least: also of a link that no path uses, a bdp has a size.
+            let base_rtt = over.map(|path| self.base_rtt(path)).fold(Duration::from_millis(1), Duration::max);
+            let both = |way: &DirectionSpec, side| way.to_config(format!("link.{}/{side}", link.name), base_rtt);
             links.extend([both(&link.down, "down"), both(&link.up, "up")]);
         }
         let place = |name: &String| 2 * self.links.iter().position(|l| l.name == *name).expect("checked when read");
         let mut paths = Vec::new();
-        for PathSpec { name, rtt, down, up, via, outage, rebinding, .. } in &self.paths {
+        for path @ PathSpec { name, down, up, via, outage, rebinding, .. } in &self.paths {
             let own = links.len();
             let config = |way: &DirectionSpec, side| LinkConfig {
                 outage: *outage,
                 rebinding: rebinding.map(|nat| Rebinding { is_outbound: side == "up", ..nat }),
-                ..way.to_config(format!("path.{name}/{side}"), *rtt)
+                ..way.to_config(format!("path.{name}/{side}"), self.base_rtt(path))
             };
             links.extend([config(down, "down"), config(up, "up")]);
             paths.push(PathLinks {
@@ -43,6 +46,12 @@ impl Scenario {
             });
         }
         Topology { links, paths }
+    }
+
+    /// The round trip of a path over all its links, without queueing.
+    fn base_rtt(&self, path: &PathSpec) -> Duration {
+        let shared = self.links.iter().filter(|link| path.via.contains(&link.name));
+        shared.map(SharedLinkSpec::rtt).fold(path.rtt, |sum, rtt| sum + rtt)
     }
 }
 

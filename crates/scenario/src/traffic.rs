@@ -320,6 +320,9 @@ impl TrafficSpec {
             return Err(table.error("stop", "is not after `start`"));
         }
         let mut sender = SenderSpec::read(table, profile, mss)?;
+        if kind != TrafficKind::Video && sender.handover.is_any() {
+            return Err(table.error("handover", "is what a video's player does; allowed with `kind` = \"video\" alone"));
+        }
         if !table.has("name") {
             sender.name = word.to_string();
         }
@@ -348,15 +351,16 @@ impl TrafficSpec {
         (0..self.count).map(name)
     }
 
-    /// The sources of this group, which is entry `number` of the traffic.
+    /// The sources of this group, which is entry `number` of the traffic; one whose start is not before `stop` does not begin.
     pub fn sources(&self, number: usize, seed: RootSeed) -> impl Iterator<Item = Source> + '_ {
         let mut draw = seed.stream(&format!("traffic.{number}/setup"));
-        self.names_as(&self.sender.name).map(move |name| Source {
+        let sources = self.names_as(&self.sender.name).map(move |name| Source {
             start_at: self.start + self.start_spread.mul_f64(self.start_law.place(draw.uniform())),
             rtt: self.rtt.draw(&mut draw),
             stream: seed.stream(&format!("traffic.{name}")),
             name,
-        })
+        });
+        sources.filter(|source| self.stop.is_none_or(|stop| source.start_at < stop))
     }
 
     pub(crate) fn to_json(&self) -> Value {

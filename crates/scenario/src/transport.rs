@@ -112,6 +112,11 @@ impl TransportSpec {
         if let TransportSpec::Quic(quic) = self { Some(&quic.config) } else { None }
     }
 
+    /// Its ends give up a connection on which nothing has come for long.
+    pub fn closes_when_idle(&self) -> bool {
+        self.quic().is_some_and(|quic| !quic.idle_timeout.is_zero())
+    }
+
     /// Each request has a stream of its own, on which HTTP is HTTP/3.
     pub fn has_streams(&self) -> bool {
         match self {

@@ -45,6 +45,7 @@ fn company(table: &str, key: &str) -> (Value, &'static [&'static str]) {
         ("viewer", "seek_length" | "seek_back") => (json!({ "seek_every": "1 min" }), &[]),
         ("origin", "miss_delay" | "law") => (json!({ "misses": "1 %" }), &[]),
         ("viewer", "law") => (json!({ "patience": "8 s" }), &[]),
+        ("traffic", "handover") => (json!({ "kind": "video" }), &[]),
         ("sender", "handover_after") => (json!({ "handover": "reconnect" }), &[]),
         _ => (json!({}), &[]),
     }

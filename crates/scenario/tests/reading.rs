@@ -340,6 +340,10 @@ fn what_does_not_go_with_quic_is_refused() {
     expect(&handover("handover = \"migrate\"", &two), &["`sender[0].handover`", "TCP cannot migrate", "reconnect"]);
     expect(&handover(migrate, GOOD), &["`sender[0].handover`", "two paths"]);
     expect(&two.replace("cc = \"cubic\"", migrate), &["`sender[0].handover`", "no outage"]);
+    for kind in ["bulk", "web"] {
+        let traffic = format!("[[traffic]]\nkind = \"{kind}\"\nhandover = \"reconnect\"\n");
+        expect(&(two.clone() + &traffic), &["`traffic[1].handover`", "\"video\" alone"]);
+    }
     expect(&handover("handover = \"migarte\"", &two), &["`sender[0].handover`", "did you mean \"migrate\""]);
     expect(&sender("cc = \"quic\""), &["`sender[0].cc`", "is a transport", "`transport` = \"quic\""]);
 }

@@ -2,14 +2,15 @@
 
 use crate::apps::{App, VideoSession};
 use crate::multipath::{PathCount, SwitchWatch};
-use crate::network::{Flow, FlowId, Network, SimPacket};
+use crate::network::{Flow, FlowId, LinkId, Network, SimPacket};
 use crate::simulation::Simulation;
 use crate::window_log;
 use playpath_link::{ClassStats, Link};
 use playpath_record::{ClassRecord, LinkRecord, MeasuredSession, Measurements, PathCounts, Subflow};
-use playpath_scenario::Scenario;
+use playpath_scenario::{Scenario, TrafficKind, TrafficSpec};
 use playpath_transport::Transport;
 use playpath_units::{Duration, Time};
+use std::collections::BTreeSet;
 
 const HIDDEN_BUFFER: &str = "data waiting in the client's socket bridged a gap that the player's buffer could not: `player.buffer` is not \
                              the whole buffer, see `receive_buffer` and `read_ahead`";
@@ -17,7 +18,7 @@ const HIDDEN_BUFFER: &str = "data waiting in the client's socket bridged a gap t
 pub fn measure(mut simulation: Simulation) -> Measurements {
     let end = simulation.net.now;
     simulation.net.end();
-    let links = simulation.net.links.iter_mut().map(|link| link_record(link, end)).collect();
+    let links: Vec<_> = simulation.net.links.iter_mut().map(|link| link_record(link, end)).collect();
     let main = match simulation.apps.first() {
         Some(App::Video(session)) if simulation.scenario.video.is_some() => Some(&**session),
         _ => None,
@@ -32,11 +33,14 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     for &id in &measured {
         flows[id as usize].is_measured = true;
     }
+    let used = links_used(&simulation.net, &measured);
+    for (id, flow) in flows.iter_mut().enumerate() {
+        flow.is_apart = simulation.net.links_to_client(id as FlowId).all(|link| !used.contains(&link));
+    }
     for app in &simulation.apps {
         if let App::Frames(source) = app
-            && source.is_open()
+            && let Some((flow, delays)) = source.measured(end)
         {
-            let (flow, delays) = source.measured(end);
             flows[flow as usize].frame_delays = delays;
         }
     }
@@ -49,9 +53,10 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     let latencies = unused_latencies(simulation.scenario);
     let topology = simulation.scenario.topology();
     let of_links = topology.links.iter().flat_map(|link| link.doubts());
-    let warnings = of_links.chain(latencies).chain(left_out).chain(doubts).chain(hidden).collect();
+    let cut_off = cut_off_by_nats(simulation.scenario);
+    let warnings = of_links.chain(latencies).chain(left_out).chain(doubts).chain(hidden).chain(cut_off).collect();
     let paths = path_counts(&simulation, &measured, end);
-    let bottleneck = simulation.first_down_link() as usize;
+    let bottleneck = fullest(&links, &used);
     let sessions = sessions(&simulation);
     let events_handled = simulation.net.events_handled;
     let mut series = simulation.probe.finish();
@@ -78,6 +83,17 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
         window_events,
         events_handled,
     }
+}
+
+/// The links over which the data of these flows come.
+fn links_used(net: &Network, flows: &[FlowId]) -> BTreeSet<LinkId> {
+    flows.iter().flat_map(|&id| net.links_to_client(id)).collect()
+}
+
+/// The one of these links with the longest queue, of equal ones the first.
+fn fullest(links: &[LinkRecord], used: &BTreeSet<LinkId>) -> usize {
+    let longer = |a: usize, b: usize| if links[b].mean_queue_packets > links[a].mean_queue_packets { b } else { a };
+    used.iter().map(|link| *link as usize).reduce(longer).unwrap_or_default()
 }
 
 fn sessions(simulation: &Simulation) -> Vec<MeasuredSession> {
@@ -131,6 +147,7 @@ fn measured_flow(flow: &Flow, dropped_packets: u64, end: Time) -> playpath_recor
         name: flow.name.clone(),
         cc: flow.cc_name().into(),
         is_measured: false,
+        is_apart: false,
         start: flow.started,
         end: flow.ended.unwrap_or(end),
         is_open: flow.ended.is_none(),
@@ -201,6 +218,19 @@ fn class_record((name, stats): (&'static str, ClassStats)) -> (String, ClassReco
         longest_wait_ms: stats.longest_wait.as_millis_f64(),
     };
     (name.to_string(), record)
+}
+
+/// Traffic whose client may only wait for data behind a NAT's new port: over TCP nobody tells it, unless it has something to send.
+fn cut_off_by_nats(scenario: &Scenario) -> impl Iterator<Item = String> + use<'_> {
+    let only_waits = |group: &&TrafficSpec| {
+        !matches!(group.kind, TrafficKind::Udp { .. } | TrafficKind::Video)
+            && group.sender.transport.tcp().is_some()
+            && scenario.paths.iter().filter(|path| group.sender.uses(&path.name)).all(|path| path.rebinding.is_some())
+    };
+    scenario.traffic.iter().filter(only_waits).map(|group| {
+        let name = &group.sender.name;
+        format!("{name}: from a `rebinding` on it may stand still, for a TCP client that only waits for data does not notice it")
+    })
 }
 
 /// Latencies of a trace's file that are not in force: the packets take the path's delay.

@@ -198,9 +198,11 @@ impl Network {
         random: &mut Stream,
         is_bulk: bool,
     ) -> FlowId {
-        let window_log = self.is_traced.then(WindowLog::default);
-        let (of_control, watching) = (sender.clone(), window_log.clone());
-        let control = move |window, path| window_log::watched(of_control.cc.build(window), path, watching.as_ref());
+        let diary = self.is_traced.then(Diary::default);
+        let (of_control, watching) = (sender.clone(), diary.clone());
+        let run = self.seed.stream(&format!("flow.{name}/cc")).bits();
+        let control =
+            move |window, path| diary::watched(of_control.cc.build_in_run(window, run), path, watching.as_ref());
         let facts: Vec<_> = routes.iter().map(|route| route.facts).collect();
         let (client, server) = sender.transport.open(Opening {
             now: self.now,
@@ -279,6 +281,12 @@ impl Network {
         let start = self.hops.len() as u32;
         self.hops.extend(links.iter().copied().chain([ARRIVED]));
         start
+    }
+
+    /// The links over which a flow's data come to its client.
+    pub fn links_to_client(&self, flow: FlowId) -> impl Iterator<Item = LinkId> + '_ {
+        let starts = self.flows[flow as usize].routes.iter().map(|route| route.starts[End::Client as usize] as usize);
+        starts.flat_map(|start| self.hops[start..].iter().copied().take_while(|link| *link != ARRIVED))
     }
 
     /// The next event, if it is not after `until`. Advances `now` to it.

@@ -12,6 +12,7 @@ use playpath_scenario::{
 };
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
+use std::ops::Range;
 use std::sync::Arc;
 
 pub struct Simulation<'s> {
@@ -90,27 +91,28 @@ impl<'s> Simulation<'s> {
         let id = self.apps.len() as u32;
         let random = self.seed.stream(&format!("flow.{name}/keys"));
         let media = video.media.clone();
-        let handovers = self.handovers(&sender);
-        let may_break = !handovers.is_empty() || self.scenario.paths.iter().any(|path| path.rebinding.is_some());
-        let config = SessionConfig { id, name, start_at, stop_at, sender, routes, handovers, may_break, random, media };
+        let known_outages = self.known_outages(&sender);
+        let may_break = !known_outages.is_empty()
+            || sender.transport.closes_when_idle()
+            || self.scenario.paths.iter().any(|path| path.rebinding.is_some());
+        let config =
+            SessionConfig { id, name, start_at, stop_at, sender, routes, known_outages, may_break, random, media };
         let session = VideoSession::new(&mut self.net, config, player);
         self.apps.push(App::Video(Box::new(session)));
         Ok(())
     }
 
-    /// When the clients of a sender over several paths notice that one of these is broken, and which.
-    fn handovers(&self, sender: &SenderSpec) -> Vec<(Time, usize)> {
+    /// Which of a sender's several paths its clients know to be broken, and when: an outage that is over before they notice it is none.
+    fn known_outages(&self, sender: &SenderSpec) -> Vec<(usize, Range<Time>)> {
         let used: Vec<_> = self.scenario.paths.iter().filter(|path| sender.uses(&path.name)).collect();
         if used.len() < 2 {
             return Vec::new();
         }
-        let noticed = used.into_iter().enumerate().filter_map(|(place, path)| {
+        let known = used.into_iter().enumerate().filter_map(|(place, path)| {
             let outage = path.outage?.drawn(&format!("path.{}/down", path.name), self.seed);
-            Some((outage.from + sender.handover.after, place))
+            Some((place, outage.from + sender.handover.after..outage.until))
         });
-        let mut noticed: Vec<_> = noticed.collect();
-        noticed.sort();
-        noticed
+        known.filter(|(_, span)| !span.is_empty()).collect()
     }
 
     fn add_traffic(&mut self, number: usize, group: &TrafficSpec, compared: &SenderSpec) -> Result<(), ScenarioError> {
@@ -146,7 +148,7 @@ impl<'s> Simulation<'s> {
             return Ok(());
         }
         let random = self.seed.stream(&format!("flow.{name}/keys"));
-        let setup = FlowSetup { name, app: id, sender, routes, random };
+        let setup = FlowSetup { name, app: id, sender, routes, random, opened: 0 };
         let net = &mut self.net;
         let app = match (group.kind.web_model(), group.kind.frame_model()) {
             (Some(model), _) => App::Web(WebSource::new(net, id, start_at, group.stop, model, stream, setup)),
@@ -234,12 +236,7 @@ impl<'s> Simulation<'s> {
         self.net.collect_drops();
     }
 
-    /// The `down` link of the first path: what a scenario with one path calls the bottleneck.
-    pub fn first_down_link(&self) -> LinkId {
-        *self.path_links[0].down.last().expect("a path has its own link") as LinkId
-    }
-
-    fn notify_apps(&mut self) {
+    fn tell_apps(&mut self) {
         // Handling a notice may cause further ones, which are appended and handled in turn.
         let mut next = 0;
         while let Some(&notice) = self.net.notices.get(next) {

@@ -167,3 +167,16 @@ fn a_traced_run_says_what_the_control_did_and_changes_nothing() {
     let is_cubic = |before: f64, after: f64| after == (0.7 * before).floor().max(2.0);
     assert!(losses.iter().all(|event| is_cubic(event.cwnd_before, event.cwnd_after)), "{losses:?}");
 }
+
+/// Nothing on the path is random, but BBR and BBR v3 are: their probes follow from the run's seed.
+#[test]
+fn controls_draw_by_the_seed_of_the_run() {
+    for cc in ["bbr", "bbr3"] {
+        let text = format!(
+            "[[path]]\nrate = \"5 Mbit/s\"\nrtt = \"40 ms\"\n[[traffic]]\nkind = \"bulk\"\ncount = 2\ncc = \"{cc}\"\n[run]\nduration = \"20 s\"\n"
+        );
+        let scenario = parse(&text);
+        let [one, again, other] = [1, 1, 2].map(|seed| digest(&scenario, "cubic", seed));
+        assert!(one == again && one != other, "{cc}");
+    }
+}

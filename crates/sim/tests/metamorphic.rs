@@ -162,3 +162,54 @@ fn more_senders_change_nobodys_result() {
     assert_eq!(alone, of(&["cubic", "bbr", "vegas"]));
     assert_eq!(alone, of(&["vegas", "bbr", "cubic"]));
 }
+
+/// A path's round trip may lie on its own link or on one that it shares, which has no rate: the bdp that it holds by default is the same.
+#[test]
+fn a_bdp_is_of_the_whole_round_trip() {
+    let text = |link: &str, path: &str| {
+        format!(
+            "{VIDEO}{link}[[path]]\nname = \"a\"\nrate = \"6 Mbit/s\"\nloss = \"0.2 %\"\n{path}\n{}",
+            sender("name = \"s\"\ncc = \"newreno\"")
+        ) + "[[traffic]]\nkind = \"bulk\"\n"
+    };
+    let shared = "[[link]]\nname = \"core\"\nrate = \"unlimited\"\nrtt = \"20 ms\"\n";
+    let [own, split] = [text("", "rtt = \"40 ms\""), text(shared, "rtt = \"20 ms\"\nvia = [\"core\"]")]
+        .map(|text| play(&text, "s", 1, Tracing::Off));
+    for name in ["goodput_mbps", "mean_rtt_ms", "retransmitted_packets", "neighbours_goodput_mbps"] {
+        assert_eq!(metric(&own, name), metric(&split, name), "{name}");
+    }
+}
+
+/// The bottleneck is a link that paths share, which nobody gave a queue: it holds a bdp of the path, and CUBIC fills it. Its queue is the
+/// one that is told of, also where an idle path comes first.
+#[test]
+fn the_queue_is_that_of_the_bottleneck() {
+    let core = "[[link]]\nname = \"core\"\nrate = \"10 Mbit/s\"\n";
+    let used = "[[path]]\nname = \"a\"\nrate = \"50 Mbit/s\"\nrtt = \"40 ms\"\nvia = [\"core\"]\n";
+    let rest = VIDEO.to_string()
+        + &sender("name = \"s\"\ncc = \"cubic\"\npaths = [\"a\"]")
+        + "[[traffic]]\nkind = \"bulk\"\npaths = [\"a\"]\n";
+    let alone = play(&format!("{core}{used}{rest}"), "s", 1, Tracing::Off);
+    let queue = link(&alone, "link.core/down");
+    assert!(queue.utilisation > 0.9 && queue.mean_queue_packets > 5.0, "{queue:?}");
+    assert_eq!(metric(&alone, "mean_queue_packets"), queue.mean_queue_packets);
+    let behind = play(&format!("{core}{}{used}{rest}", path("idle", "")), "s", 1, Tracing::Off);
+    assert_eq!(metric(&behind, "mean_queue_packets"), queue.mean_queue_packets);
+}
+
+/// Whoever shares no link with the viewer is no neighbour.
+#[test]
+fn flows_on_another_path_are_no_neighbours() {
+    let base = VIDEO.to_string()
+        + &path("a", "")
+        + &sender("name = \"s\"\ncc = \"cubic\"\npaths = [\"a\"]")
+        + "[[traffic]]\nkind = \"web\"\npaths = [\"a\"]\n";
+    let elsewhere = base.clone()
+        + &path("b", "")
+        + "[[traffic]]\nkind = \"bulk\"\npaths = [\"b\"]\n[[traffic]]\nname = \"rival\"\nkind = \"video\"\npaths = [\"b\"]\n";
+    let [near, both] = [base, elsewhere].map(|text| play(&text, "s", 1, Tracing::Off));
+    for name in ["neighbours_goodput_mbps", "neighbours_retransmitted_packets"] {
+        assert_eq!(metric(&near, name), metric(&both, name), "{name}");
+    }
+    assert!(both.metrics.iter().all(|(name, _)| *name != "neighbours_stall_time_s"), "{:?}", both.metrics);
+}

@@ -169,6 +169,73 @@ fn connections_move_when_their_path_breaks() {
     }
 }
 
+/// The handover's outages: of wifi, on which it begins, and of the other path, which has a fifth of the film's rate where it is slow.
+fn handed_over(wifi: &str, lte: &str, lte_rate: &str, sender: &str) -> playpath_record::Record {
+    let text = format!(
+        "{FILM}[run]\nduration = \"300 s\"\n\
+         [[path]]\nname = \"wifi\"\nrate = \"8 Mbit/s\"\nrtt = \"30 ms\"\noutage = {{ {wifi} }}\n\
+         [[path]]\nname = \"lte\"\nrate = \"{lte_rate}\"\nrtt = \"60 ms\"\n{lte}\n\
+         [[sender]]\nname = \"s\"\ncc = \"cubic\"\n{sender}\n"
+    );
+    play(&text, "s", 1, Tracing::Off)
+}
+
+const MOVES: [&str; 2] = ["handover = \"migrate\"\ntransport = \"quic\"", "handover = \"reconnect\""];
+
+/// A fifth of a second is over before the client's system notices it, a second after it began: it stays where it is.
+#[test]
+fn an_outage_that_is_over_hands_nothing_over() {
+    for sender in MOVES {
+        let record = handed_over("from = \"10 s\", until = \"10.2 s\"", "", "600 kbit/s", sender);
+        assert!(metric(&record, "stall_time_s") < 0.5 && record.flows.len() == 1, "{sender}: {:?}", record.metrics);
+    }
+}
+
+/// The other path is known to be out already: the client waits for the first that comes back, which is its own, and stays.
+#[test]
+fn nothing_is_handed_over_to_a_path_that_is_out() {
+    for sender in MOVES {
+        let out = "outage = { from = \"5 s\", until = \"100 s\" }";
+        let record = handed_over("from = \"10 s\", until = \"15 s\"", out, "8 Mbit/s", sender);
+        assert!(metric(&record, "stall_time_s") < 8.0 && record.flows.len() == 1, "{sender}: {:?}", record.metrics);
+    }
+}
+
+/// Both are out, the other comes back first: then the client goes there.
+#[test]
+fn the_first_path_that_comes_back_is_taken() {
+    for sender in MOVES {
+        let out = "outage = { from = \"5 s\", until = \"14 s\" }";
+        let record = handed_over("from = \"10 s\"", out, "8 Mbit/s", sender);
+        assert!(metric(&record, "stall_time_s") < 8.0, "{sender}: {:?}", record.metrics);
+        assert_eq!(metric(&record, "played_s"), 40.0, "{sender}");
+    }
+}
+
+/// RFC 9000 §10.1: after 30 s without a packet both ends give the connection up, and the client asks for the rest over another. An outage of 20 s
+/// it outlives, with `idle_timeout` = "never" each; after "5 s" four are given up in it.
+#[test]
+fn an_idle_connection_is_given_up() {
+    let play = |outage_s: u32, keys: &str| {
+        let text = format!(
+            "{FILM}[run]\nduration = \"900 s\"\n[[path]]\nrate = \"8 Mbit/s\"\nrtt = \"40 ms\"\n\
+             outage = {{ from = \"10 s\", until = \"{} s\" }}\n\
+             [[sender]]\nname = \"s\"\ncc = \"cubic\"\ntransport = {{ name = \"quic\"{keys} }}\n",
+            10 + outage_s
+        );
+        play(&text, "s", 1, Tracing::Off)
+    };
+    for (outage_s, keys, connections) in
+        [(20, "", 1), (400, ", idle_timeout = \"never\"", 1), (20, ", idle_timeout = \"5 s\"", 5)]
+    {
+        assert_eq!(play(outage_s, keys).flows.len(), connections, "{outage_s} s{keys}");
+    }
+    let record = play(400, "");
+    assert!(record.flows.len() > 1 && record.warnings.is_empty(), "{:?} {:?}", record.flows, record.warnings);
+    // The handshake's own probes, which begin anew with each connection, find the path within 16 s of its return.
+    assert!((400.0..425.0).contains(&metric(&record, "stall_time_s")), "{:?}", record.metrics);
+}
+
 /// From 20 ms to 100 ms: controls that remember a base RTT or a model make no more of the old path than a new connection does. The film
 /// climbs to its highest rung by migration as by reconnection.
 #[test]

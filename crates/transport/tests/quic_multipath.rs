@@ -192,6 +192,34 @@ fn a_path_that_comes_back_is_used_again() {
     assert_eq!(net.server.level_stats_of(0).unwrap().failures, 1);
 }
 
+/// Both are out from 3 s on: no path works when the probe timeouts of the second pass. As soon as one on the first is answered, after 8 s, all
+/// that the second holds goes there, long before the second's own next probe.
+#[test]
+fn the_path_that_comes_back_takes_what_the_other_holds() {
+    let (first, second) = (Time::from_millis(2500)..Time::from_secs(8), Time::from_secs(3));
+    let mut net = net(
+        &[(10.0, 10), (10.0, 30)],
+        ("linux", "cubic"),
+        |_| {},
+        move |now, _, datagram| if datagram.path_id == 0 { !first.contains(&now) } else { now < second },
+    );
+    net.run_until(Time::from_secs(1));
+    let stream = net.client.open().unwrap();
+    net.client.write(stream, 100);
+    net.run_until(Time::from_millis(1500));
+    net.server.write(stream, 4_000_000);
+    net.run_until(Time::from_secs(8));
+    let acked = net.server.path_stats(0).bytes_acked;
+    while net.server.path_stats(0).bytes_acked == acked {
+        net.run_until(net.now + Duration::from_millis(10));
+        assert!(net.now < Time::from_secs(20));
+    }
+    assert!(!net.server.is_path_usable(1) && net.server.is_path_usable(0));
+    net.run_until(net.now + Duration::from_millis(500));
+    let gained = net.server.path_stats(0).bytes_acked - acked;
+    assert!(gained > 100_000, "{gained} bytes");
+}
+
 /// A path on which nothing comes through is tried again until it works; the other carries all meanwhile.
 #[test]
 fn a_path_that_opens_late_joins_late() {

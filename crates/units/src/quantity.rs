@@ -99,7 +99,7 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// How much a queue may hold: "50 kB", "200 packets", "40 ms" (at the link's rate), "1 bdp" (rate × base RTT of the path).
+/// How much a queue may hold: "50 kB", "200 packets", "40 ms" (at the link's rate), "1 bdp" (rate × the longest base RTT of the paths over it).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueLimit {
     Bytes(u64),

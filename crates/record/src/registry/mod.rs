@@ -68,10 +68,10 @@ pub enum Figure {
     Transport(fn(&Transport) -> Option<f64>),
     /// Of the same flows over several paths.
     Paths(fn(&PathCounts) -> Option<f64>),
-    /// Of the flows beside those that carry the main session.
+    /// Of the flows that share a link with those that carry the main session.
     Neighbours(fn(&Neighbours) -> Option<f64>),
     Frames(fn(&FrameDelays) -> f64),
-    /// Of the queue in front of the first path's `down` link.
+    /// Of the longest queue on the way of the flows that carry the main session.
     Bottleneck(fn(&LinkRecord) -> f64),
     /// Reported by a real player of the kernel world.
     Reported,
@@ -88,7 +88,7 @@ impl Figure {
             Figure::Paths(_) => "several paths",
             Figure::Neighbours(_) => "neighbours",
             Figure::Frames(_) => "sources of frames",
-            Figure::Bottleneck(_) => "first bottleneck",
+            Figure::Bottleneck(_) => "bottleneck",
             Figure::Reported => "real player",
             Figure::FlowsAndLinks => "all flows, links",
         }

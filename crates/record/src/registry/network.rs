@@ -79,7 +79,7 @@ pub const NEIGHBOURS: &[Metric] = &[
         unit: "Mbit/s",
         better: Higher,
         least_share: 0.01,
-        summary: "Payload that the cross traffic's flows got together, from the first's start to the last's end.",
+        summary: "Payload that the flows which share a link with the sender's got together, from the first's start to the last's end.",
         figure: Neighbours(|n| Some(n.goodput_mbps)),
         ..BASE
     },
@@ -89,7 +89,7 @@ pub const NEIGHBOURS: &[Metric] = &[
         unit: "packets",
         better: Lower,
         least: 10.0,
-        summary: "Data packets that the cross traffic's flows sent again.",
+        summary: "Data packets that the flows which share a link with the sender's sent again.",
         figure: Neighbours(|n| Some(n.retransmitted as f64)),
         ..BASE
     },
@@ -99,7 +99,7 @@ pub const NEIGHBOURS: &[Metric] = &[
         unit: "s",
         better: Lower,
         least: 0.5,
-        summary: "How long the video of the competing sessions stood still, mean over those that show pictures.",
+        summary: "How long the video of the competing sessions stood still, mean over those that show pictures and share a link with the sender.",
         figure: Neighbours(|n| n.stall_time_s),
         ..BASE
     },
@@ -153,7 +153,7 @@ pub const BOTTLENECK: &[Metric] = &[
         unit: "packets",
         better: Lower,
         least: 1.0,
-        summary: "Mean length of the queue, weighted by time; the packet on the wire is not counted.",
+        summary: "Mean length of the longest queue on the way to the client, weighted by time; the packet on the wire is not counted.",
         video_rank: Some(14),
         bulk_rank: Some(4),
         figure: Bottleneck(|link| link.mean_queue_packets),
@@ -165,7 +165,7 @@ pub const BOTTLENECK: &[Metric] = &[
         unit: "packets",
         better: Lower,
         least: 1.0,
-        summary: "Standard deviation of the queue's length, weighted by time.",
+        summary: "Standard deviation of that queue's length, weighted by time.",
         figure: Bottleneck(|link| link.sd_queue_packets),
         ..BASE
     },

@@ -1,24 +1,25 @@
-//! An endless transfer (FTP source): the server writes more than can be sent, the client reads everything.
+//! An endless transfer (FTP source): the server writes more than can be sent, the client reads everything. It goes on over a new
+//! connection when the one it has breaks.
 
 use crate::apps::FlowSetup;
 use crate::engine::Owner;
 use crate::network::{AppId, ENDLESS, End, FlowId, Network, Notice, OwnerKind, What};
 use playpath_units::Time;
 
-/// One flow, from `start_at` to `stop_at`.
+/// One transfer, from `start_at` to `stop_at`.
 pub struct BulkSource {
     owner: Owner,
     start_at: Time,
     stop_at: Time,
-    /// `None` once it is open.
-    setup: Option<Box<FlowSetup>>,
-    flow: FlowId,
+    setup: Box<FlowSetup>,
+    /// `None` before it is open.
+    flow: Option<FlowId>,
 }
 
 impl BulkSource {
     pub fn new(net: &mut Network, id: AppId, start_at: Time, stop_at: Option<Time>, setup: FlowSetup) -> BulkSource {
         let owner = net.add_owner(OwnerKind::App(id));
-        BulkSource { owner, start_at, stop_at: stop_at.unwrap_or(Time::MAX), setup: Some(Box::new(setup)), flow: 0 }
+        BulkSource { owner, start_at, stop_at: stop_at.unwrap_or(Time::MAX), setup: Box::new(setup), flow: None }
     }
 
     pub fn start(&mut self, net: &mut Network) {
@@ -26,13 +27,13 @@ impl BulkSource {
     }
 
     pub fn handle_timeout(&mut self, net: &mut Network) {
-        match self.setup.take() {
-            Some(setup) => {
-                self.flow = setup.open(net, true);
+        match self.flow {
+            None => {
+                self.flow = Some(self.setup.open(net, true));
                 net.arm(self.owner, self.stop_at);
             }
-            None => {
-                net.abort(self.flow);
+            Some(flow) => {
+                net.abort(flow);
                 net.arm(self.owner, Time::MAX);
             }
         }
@@ -40,8 +41,12 @@ impl BulkSource {
 
     /// Connected: the first write. From then on the network keeps the buffer full.
     pub fn handle_notice(&mut self, net: &mut Network, notice: Notice) {
-        if notice.end == End::Server && notice.what == What::Connected {
-            net.write(self.flow, End::Server, ENDLESS);
+        match (notice.end, notice.what) {
+            (End::Server, What::Connected) => drop(net.write(notice.flow, End::Server, ENDLESS)),
+            (End::Client, What::Closed) if Some(notice.flow) == self.flow && net.now < self.stop_at => {
+                self.flow = Some(self.setup.reopen(net, notice.flow, true));
+            }
+            _ => {}
         }
     }
 }

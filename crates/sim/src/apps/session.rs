@@ -16,6 +16,7 @@ use playpath_video::cmcd::{self, ServerView};
 use playpath_video::cmsd::Cmsd;
 use playpath_video::media::Media;
 use playpath_video::{Action, ConnectionId, ObjectKind, Player, Request, RequestId, ServerPolicy};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A player, its connections, and the server's side of them.
@@ -30,8 +31,9 @@ pub struct VideoSession {
     /// Its transport's connections have streams side by side.
     has_streams: bool,
     routes: Routes,
-    /// When a path is found broken, and which, in order; those that are over are gone.
-    handovers: Vec<(Time, usize)>,
+    known_outages: Vec<(usize, Range<Time>)>,
+    /// When one of these begins or ends, in order; those that are over are gone.
+    changes: Vec<Time>,
     /// Whether connections may break, after which the missing bytes are requested again.
     may_break: bool,
     /// The path on which connections begin; the one in use, if it is one at a time.
@@ -146,8 +148,8 @@ pub struct SessionConfig {
     pub stop_at: Option<Time>,
     pub sender: Arc<SenderSpec>,
     pub routes: Routes,
-    /// When a path is found broken, and which, in order.
-    pub handovers: Vec<(Time, usize)>,
+    /// Which paths the client knows to be broken, and when.
+    pub known_outages: Vec<(usize, Range<Time>)>,
     pub may_break: bool,
     /// Keys of MPTCP connections.
     pub random: Stream,
@@ -156,6 +158,8 @@ pub struct SessionConfig {
 
 impl VideoSession {
     pub fn new(net: &mut Network, config: SessionConfig, player: Box<dyn Player>) -> VideoSession {
+        let mut changes: Vec<_> = config.known_outages.iter().flat_map(|(_, span)| [span.start, span.end]).collect();
+        changes.sort();
         VideoSession {
             id: config.id,
             owner: net.add_owner(OwnerKind::App(config.id)),
@@ -167,7 +171,8 @@ impl VideoSession {
             sender: config.sender,
             routes: config.routes,
             may_break: config.may_break,
-            handovers: config.handovers,
+            known_outages: config.known_outages,
+            changes,
             path: 0,
             past_flows: Vec::new(),
             random: config.random,
@@ -228,9 +233,9 @@ impl VideoSession {
         if now >= self.player.poll_timeout() {
             self.player.handle_timeout(now);
         }
-        while self.handovers.first().is_some_and(|(at, _)| *at <= now) {
-            let (_, broken) = self.handovers.remove(0);
-            self.leave_path(net, broken);
+        if self.changes.first().is_some_and(|at| *at <= now) {
+            self.changes.retain(|at| *at > now);
+            self.choose_path(net);
         }
         for index in 0..self.connections.len() {
             self.serve(net, index, Network::write);
@@ -249,8 +254,7 @@ impl VideoSession {
                     self.player.handle_connected(net.now, ConnectionId(index as u32));
                 }
             }
-            (End::Client, What::Closed) if self.may_break => self.reconnect(net, index),
-            (End::Client, What::Closed) => self.connections[index].is_open = false,
+            (End::Client, What::Closed) => self.lose(net, index),
             (End::Client, What::Readable) => {
                 let read = self.read_all(net);
                 if !read.has_progress || (!read.has_updates && !read.has_left && net.now < self.next_write) {
@@ -341,8 +345,8 @@ impl VideoSession {
 
     /// Arms the timer for the earliest deadline.
     fn rearm(&mut self, net: &mut Network) {
-        let handover = self.handovers.first().map_or(Time::MAX, |(at, _)| *at);
-        let due = self.player.poll_timeout().min(self.next_write).min(handover).min(self.stop_at);
+        let change = self.changes.first().copied().unwrap_or(Time::MAX);
+        let due = self.player.poll_timeout().min(self.next_write).min(change).min(self.stop_at);
         self.arm(net, if net.now < self.start_at { self.start_at } else { due });
     }
 
@@ -386,13 +390,14 @@ impl VideoSession {
         }
     }
 
-    /// The client has noticed that a path is broken: if it is the one in use, or on which connections begin, every connection goes to the
-    /// next; of those that use all their paths, the ones that could not be opened over it.
-    fn leave_path(&mut self, net: &mut Network, broken: usize) {
-        if broken != self.path {
-            return;
-        }
-        self.path = (broken + 1) % self.routes.len();
+    /// What the client knows of its paths has changed: if the one in use, or on which connections begin, is broken, every connection goes to
+    /// the next that is not; of those that use all their paths, the ones that could not be opened over it.
+    fn choose_path(&mut self, net: &mut Network) {
+        let is_broken =
+            |path: &usize| self.known_outages.iter().any(|(of, span)| of == path && span.contains(&net.now));
+        let mut from_here = (0..self.routes.len()).map(|step| (self.path + step) % self.routes.len());
+        let Some(path) = from_here.find(|path| !is_broken(path)).filter(|path| *path != self.path) else { return };
+        self.path = path;
         for index in (0..self.connections.len()).filter(|&index| self.connections[index].is_open).collect::<Vec<_>>() {
             let HttpConnection { flow, opened_on, is_known, .. } = self.connections[index];
             if !self.sender.handover.is_any() && is_known {
@@ -404,6 +409,16 @@ impl VideoSession {
                 self.reconnect(net, index);
             }
         }
+    }
+
+    /// A connection broke: another takes its place, at once if something is outstanding, else with the next request.
+    fn lose(&mut self, net: &mut Network, index: usize) {
+        let connection = &mut self.connections[index];
+        if self.may_break && (!connection.is_known || !connection.asked.is_empty()) {
+            return self.reconnect(net, index);
+        }
+        connection.is_open = false;
+        net.reset(connection.flow, End::Client);
     }
 
     /// Replaces a connection by a new one, and requests the missing bytes over it.
@@ -420,9 +435,12 @@ impl VideoSession {
 
     fn send_request(&mut self, net: &mut Network, request: Request) {
         let index = request.connection.0 as usize;
+        if !self.connections[index].is_open {
+            self.reconnect(net, index);
+        }
         let connection = &mut self.connections[index];
         let flow = connection.flow;
-        if self.may_break {
+        if self.may_break && request.body_bytes > 0 {
             connection.asked.push(request.clone());
         }
         if let Some(watch) = &mut net.flows[flow as usize].switches

@@ -4,7 +4,7 @@ does for the simulator (crates/record).
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypedDict, cast
@@ -76,7 +76,7 @@ def record(measured: Measured, warnings: Iterable[str]) -> tuple[engine.Figures,
             "flows": measurements,
             "paths": _paths(measured) if measured.is_multipath and played else None,
             "links": links,
-            "bottleneck": next(i for i, link in enumerate(links) if link["name"].startswith("path.")),
+            "bottleneck": _fullest(links, flows.paths()),
             "active_s": played["elapsed_s"] if played else max(ends),
             "read_bytes": played.get("read_bytes", played["body_bytes"]) if played else None,
             "cut_at_s": played.get("cut_at_s") if played else None,
@@ -84,6 +84,17 @@ def record(measured: Measured, warnings: Iterable[str]) -> tuple[engine.Figures,
         }
     )
     return found, _once([*flows.series(), *_link_series(report, measured.start_s), *_player_series(measured)])
+
+
+def _fullest(links: Sequence[LinkRecord], paths: Set[str]) -> int:
+    """Which link to the client has the longest queue: of those that paths share and the ones of `paths`, or of all."""
+    used = [
+        number
+        for number, link in enumerate(links)
+        if link["name"].endswith("/down")
+        and (not paths or link["name"].startswith("link.") or link["name"][5:-5] in paths)
+    ]
+    return max(used, key=lambda number: links[number]["mean_queue_packets"])
 
 
 def _once(series: Iterable[tuple[str, Columns]]) -> dict[str, Columns]:
@@ -166,6 +177,13 @@ class _Flows:
         """Whether a flow carries the main session."""
         return name not in self._traffic and name.rsplit(".", 1)[0] not in self._traffic
 
+    def _is_measured(self, name: str) -> bool:
+        return self._measured.played is None or self._is_video(name)
+
+    def paths(self) -> set[str]:
+        """The paths that measured flows are known to use."""
+        return {flow.path for flow in self._measured.sampled if flow.path and self._is_measured(flow.name)}
+
     def measurements(self) -> list[measured_types.Flow]:
         """The measurements of each flow, those of the video first."""
         video = [name for name in self._groups if self._is_video(name)]
@@ -173,7 +191,7 @@ class _Flows:
         found = [self._measured_flow(name) for name in [*video, *others]]
         found += [self._of_datagrams(entry) for entry in self._measured.traffic if self._is_datagrams(entry["name"])]
         for flow in found:
-            flow["is_measured"] = self._measured.played is None or self._is_video(flow["name"])
+            flow["is_measured"] = self._is_measured(flow["name"])
         return found
 
     def _is_datagrams(self, name: str) -> bool:

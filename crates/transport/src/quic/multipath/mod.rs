@@ -222,6 +222,7 @@ impl Connection {
         self.lane.path.rtt.expect(round_trip);
         self.lane.path.start(now);
         self.show_siblings();
+        self.suspect_others();
     }
 
     /// The current path could not be validated: the client tries again, the server waits for it.
@@ -241,6 +242,18 @@ impl Connection {
         }
         self.lane.standing = Standing::Failed;
         self.pass_on();
+    }
+
+    /// The current path works: another whose probe timeouts passed while none did may pass on what it holds.
+    #[cold]
+    fn suspect_others(&mut self) {
+        let at_hand = self.lane.id;
+        self.on_each_path(|connection| {
+            if connection.lane.id != at_hand {
+                connection.suspect_path();
+            }
+        });
+        self.turn_to(at_hand);
     }
 
     /// The peer abandons a path (draft §3.4): outstanding data move to others, and the path is abandoned in turn.
@@ -274,6 +287,7 @@ impl Connection {
     pub(super) fn trust_path(&mut self) {
         if self.lane.standing == Standing::Failed {
             self.lane.standing = Standing::Open;
+            self.suspect_others();
         }
         self.lane.note_ack();
         self.show_siblings();
