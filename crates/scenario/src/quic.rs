@@ -135,8 +135,8 @@ const WAKE: Duration = Duration::from_micros(50);
 /// quinn and noq find 1452 bytes on a path of 1500 (IPv6), ngtcp2 1444 (its profile); the buffer is that of Linux's TCP.
 fn base(stack: &'static str, client: &'static str) -> Config {
     let mut config = Config { datagram_bytes: 1452, send_buffer: 4 << 20, ..Config::default() };
-    let habits = [meaning(&STACKS, Some(stack)), meaning(&CLIENTS, Some(client))];
-    habits.into_iter().flatten().for_each(|habits| habits(&mut config));
+    let apply = [meaning(&STACKS, Some(stack)), meaning(&CLIENTS, Some(client))];
+    apply.into_iter().flatten().for_each(|apply| apply(&mut config));
     config
 }
 

@@ -198,11 +198,11 @@ impl Network {
         random: &mut Stream,
         is_bulk: bool,
     ) -> FlowId {
-        let diary = self.is_traced.then(Diary::default);
-        let (of_control, watching) = (sender.clone(), diary.clone());
+        let window_log = self.is_traced.then(WindowLog::default);
+        let (of_control, watching) = (sender.clone(), window_log.clone());
         let run = self.seed.stream(&format!("flow.{name}/cc")).bits();
         let control =
-            move |window, path| diary::watched(of_control.cc.build_in_run(window, run), path, watching.as_ref());
+            move |window, path| window_log::watched(of_control.cc.build_in_run(window, run), path, watching.as_ref());
         let facts: Vec<_> = routes.iter().map(|route| route.facts).collect();
         let (client, server) = sender.transport.open(Opening {
             now: self.now,

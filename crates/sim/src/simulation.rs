@@ -236,7 +236,7 @@ impl<'s> Simulation<'s> {
         self.net.collect_drops();
     }
 
-    fn tell_apps(&mut self) {
+    fn notify_apps(&mut self) {
         // Handling a notice may cause further ones, which are appended and handled in turn.
         let mut next = 0;
         while let Some(&notice) = self.net.notices.get(next) {
