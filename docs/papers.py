@@ -38,7 +38,7 @@ CELLS: dict[str, Labels] = {
     "4:10, 10 ms": {"part": "rtt", "rtt": 10},
     "4:10, 100 ms": {"part": "rtt", "rtt": 100},
     "4:10, 200 ms": {"part": "rtt", "rtt": 200},
-    "4:10, RED": {"part": "queue", "queue": "RED"},
+    "4:10, RED": {"part": "queue", "queue": "RED", "media_mbps": 1},
     "4:10, 0.125 % loss": {"part": "loss", "loss_percent": 0.125},
     "4:10, 1 % loss": {"part": "loss", "loss_percent": 1.0},
     "4:10, 8 % loss": {"part": "loss", "loss_percent": 8.0},
