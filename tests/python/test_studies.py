@@ -1,5 +1,6 @@
 """The papers' studies: the evaluator, resuming, and verdicts that change only together with their reason."""
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,21 @@ import polars as pl
 import pytest
 from conftest import ROOT
 
+from playpath.base import engine
 from playpath.base.errors import InputError, RunError
 from playpath.base.parallel import default_jobs
-from playpath.papers import NAMES, Options, StudyResult, evaluate, regions, run_sensitivity, run_study, space, study
+from playpath.papers import (
+    NAMES,
+    Options,
+    StudyResult,
+    evaluate,
+    newcwv_series,
+    regions,
+    run_sensitivity,
+    run_study,
+    space,
+    study,
+)
 from playpath.papers.claims import VERDICTS, judge
 from playpath.papers.figures import draw
 from playpath.papers.grids import joint_grid, sensitivity_grid
@@ -532,6 +545,18 @@ def test_the_scenarios_of_sticky_say_where_they_differ_from_the_study():
             assert [path["queue"]["limit"] for path in shipped["path"]] == ["50 packets"] * 3
             assert {path["queue"] for path in case.scenario["path"]} == {"1 bdp"}
             assert "another point than the study's" in shipped["description"]
+
+
+def test_the_distribution_of_ftps_rate_ends_with_dash():
+    """After the last download FTP has the link to itself, and competes with nobody."""
+    labels = {"part": "paper", "variant": "NewReno", "client": "VLC", "ftp": "yes"}
+    (case,) = (case for case in study("newcwv").cases(0.1) if case.labels == labels)
+    loaded = load(case.scenario)
+    record, series = engine.run(json.dumps(loaded.resolved), loaded.senders[0], 1, trace=True, series=None)
+    last = max(e["time_s"] for e in record["events"] if e["event"] == "segment_downloaded")
+    end = series["flow.ftp"]["time_s"][-1]
+    rates, _ = newcwv_series.trace(record, series)["ftp ecdf"]
+    assert len(rates) == int(last) - 80 < int(end) - 80
 
 
 def test_whiskers_are_of_the_mean_that_is_drawn():

@@ -33,7 +33,9 @@ def study_page(result: StudyResult, swept: Sensitivity | None = None, joint: Joi
 def _head(result: StudyResult) -> str:
     counts = Counter(claim.verdict for claim in result.claims)
     verdict = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
-    quick = f" Quick run: {result.share:.0%} of the media; its verdicts are not the paper's. {result.study.short}".rstrip()
+    quick = (
+        f" Quick run: {result.share:.0%} of the media; its verdicts are not the paper's. {result.study.short}".rstrip()
+    )
     share = "" if result.share == 1 else quick
     cut = (
         f" {result.cut} of them were cut off before their end and count only what had arrived by then."
