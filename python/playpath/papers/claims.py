@@ -181,14 +181,7 @@ def _standing(result: CheckResult) -> int:
 def evaluate(claim: Claim, table: pl.DataFrame) -> ClaimResult:
     """Judge a claim from the tidy table of its study."""
     checks = _corrected([judge(check, table) for check in claim.checks])
-    of = [
-        (i, check) for i, result in enumerate(checks) for check in _by_viewing(result) if check.metric in table.columns
-    ]
-    viewing = _corrected([judge(check, table) for _, check in of])
-    unseen = {
-        i: seen for (i, _), seen in reversed(list(zip(of, viewing, strict=True))) if seen.verdict == "not reproduced"
-    }
-    found = ClaimResult(claim, [replace(result, unseen=unseen.get(i)) for i, result in enumerate(checks)])
+    found = ClaimResult(claim, [replace(result, unseen=_unseen(result, table)) for result in checks])
     return replace(found, seen=_seen(found.deciding.check, table))
 
 
@@ -202,6 +195,12 @@ def _corrected(results: Sequence[CheckResult]) -> list[CheckResult]:
         else result
         for i, result in enumerate(results)
     ]
+
+
+def _unseen(result: CheckResult, table: pl.DataFrame) -> CheckResult | None:
+    """Without a correction for the number of comparisons: it can only soften a verdict."""
+    seen = (judge(check, table) for check in _by_viewing(result) if check.metric in table.columns)
+    return next((found for found in seen if found.verdict == "not reproduced"), None)
 
 
 def _by_viewing(result: CheckResult) -> list[Check]:
