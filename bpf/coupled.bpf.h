@@ -82,11 +82,11 @@ static __attribute__((noinline)) void coupled_in_group(struct sock *sk, struct c
 		return;
 	}
 	group->member[slot].owner = coupled_owner(sk);
-	coupled_tell(s, view->srtt_us, &group->member[slot]);
+	coupled_publish(s, view->srtt_us, &group->member[slot]);
 	if (!ack)
 		return;
 	coupled_on_ack(s, view, ack, group, slot, COUPLED_IS_OLIA);
-	coupled_tell(s, view->srtt_us, &group->member[slot]);
+	coupled_publish(s, view->srtt_us, &group->member[slot]);
 }
 
 static void coupled_leave(struct sock *sk)

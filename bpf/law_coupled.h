@@ -187,7 +187,7 @@ LAW_INLINE s64 olia_alpha_q32(const struct law_group *group, u32 own, u64 zero, 
 }
 
 /* What the group is told of this connection; in recovery the law's window is ssthresh (difference 3). */
-LAW_INLINE void coupled_tell(const struct coupled_state *s, u32 srtt_us, struct law_member *m)
+LAW_INLINE void coupled_publish(const struct coupled_state *s, u32 srtt_us, struct law_member *m)
 {
 	m->cwnd_q10 = law_min(s->cwnd_q32 >> 22, COUPLED_MAX_WINDOW << 10);
 	m->srtt_us = srtt_us;

@@ -51,7 +51,7 @@
 #define SLACK_ONE_Q20 (1ULL << 20)
 #define SLACK_MAX_EASE_Q20 (1ULL << 34)
 /* Most of 1 / (1 - u) that the pace follows. */
-#define SLACK_MOST_HASTE_Q20 (64ULL << 20)
+#define SLACK_MAX_HASTE_Q20 (64ULL << 20)
 
 enum slack_phase { SLACK_SLOW_START, SLACK_AVOIDANCE, SLACK_YIELDING };
 
@@ -62,7 +62,7 @@ struct slack_playout {
 	u64 delivered_ns;
 	u64 at_us;
 	u64 ns_per_byte_q16;
-	bool is_told;
+	bool has_report;
 	bool is_playing;
 	bool has_begun;
 	bool has_choice; /* it has asked for less than its best rate, or does not tell that */
@@ -151,28 +151,28 @@ LAW_INLINE void slack_take_report(struct slack_state *s, const u32 *param, u64 n
 	u64 free_ns;
 
 	if (!kbps || !size || !bytes || !length_ms) {
-		p->is_told = false;
+		p->has_report = false;
 		return;
 	}
-	if (p->is_told)
+	if (p->has_report)
 		slack_advance(p, now_us, 0);
-	was_playing = p->is_told && p->is_playing;
+	was_playing = p->has_report && p->is_playing;
 	p->size_ns = slack_lasting_ns(size, kbps);
 	free_ns = slack_lasting_ns(law_min(free, SLACK_POB_BYTES_MAX), kbps);
 	if (has_level)
 		p->level_ns = p->size_ns > free_ns ? p->size_ns - free_ns : 0;
-	else if (!p->is_told)
+	else if (!p->has_report)
 		p->level_ns = 0;
 	p->level_ns = law_min(p->level_ns, p->size_ns);
 	/* At most 4 ms a byte: products with the bytes of an ACK stay inside 64 bits. */
 	p->ns_per_byte_q16 = law_min((length_ms * 1000000 << 16) / bytes, 1ULL << 38);
 	p->is_playing = !param[SLACK_URGENT] && p->level_ns && (has_level || was_playing);
-	if (!p->is_told)
+	if (!p->has_report)
 		p->delivered_ns = 0;
-	p->has_begun = (p->is_told && p->has_begun) || has_level;
-	p->has_choice = (p->is_told && p->has_choice) || kbps < top_kbps || !top_kbps;
+	p->has_begun = (p->has_report && p->has_begun) || has_level;
+	p->has_choice = (p->has_report && p->has_choice) || kbps < top_kbps || !top_kbps;
 	p->at_us = now_us;
-	p->is_told = true;
+	p->has_report = true;
 }
 
 LAW_INLINE void slack_on_report(struct slack_state *s, const u32 *param, const struct law_view *view)
@@ -184,9 +184,9 @@ LAW_INLINE void slack_on_report(struct slack_state *s, const u32 *param, const s
 }
 
 /* Of a player, and of its best rate. */
-LAW_INLINE bool slack_is_told(const struct slack_state *s, const u32 *param)
+LAW_INLINE bool slack_has_report(const struct slack_state *s, const u32 *param)
 {
-	return s->playout.is_told && LAW_PARAM(param, SLACK_TOP_KBPS);
+	return s->playout.has_report && LAW_PARAM(param, SLACK_TOP_KBPS);
 }
 
 /* The flow gets so many best rates, in thousandths. Packets/us / 2^32 of mss bytes, against thousandths of kbit/s: 8e6 = 2^9 15625. */
@@ -263,7 +263,7 @@ LAW_INLINE u64 slack_ease_q20(struct slack_state *s, const u32 *param, const str
 	u64 ease, reserve;
 	bool has_enough;
 
-	if (!slack_is_told(s, param) || !p->is_playing || !p->has_begun)
+	if (!slack_has_report(s, param) || !p->is_playing || !p->has_begun)
 		return 0;
 	has_enough = slack_has_enough(s, param, view);
 	if (p->has_choice && !has_enough)
@@ -283,7 +283,7 @@ LAW_INLINE bool slack_is_short(const struct slack_state *s, const u32 *param, co
 	const struct slack_playout *p = &s->playout;
 	u64 needs = p->has_choice ? SLACK_ENOUGH_SCALE : LAW_PARAM(param, SLACK_ENOUGH);
 
-	return slack_is_told(s, param) && !s->ease_q20 && (!p->has_begun || !slack_gets(s, param, view, needs));
+	return slack_has_report(s, param) && !s->ease_q20 && (!p->has_begun || !slack_gets(s, param, view, needs));
 }
 
 /* Packets that fill the pipe at the rate that this flow gets. */
@@ -415,7 +415,7 @@ LAW_INLINE void slack_pace(struct slack_state *s, const u32 *param, const struct
 	if (!view->srtt_us)
 		return;
 	s->pacing = gain ? law_max(bytes * gain / SLACK_PACE_SCALE * 1000000 / view->srtt_us, 1) : 0;
-	media = media * (law_min(s->ease_q20, SLACK_MOST_HASTE_Q20) >> 8) >> 12;
+	media = media * (law_min(s->ease_q20, SLACK_MAX_HASTE_Q20) >> 8) >> 12;
 	s->is_paced_below_window = s->ease_q20 && media < bytes * 1000000 / view->srtt_us;
 	if (s->ease_q20 && (!gain || media < s->pacing))
 		s->pacing = law_max(media, 1);
@@ -454,7 +454,7 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 	bool may_grow;
 
 	slack_on_report(s, param, view);
-	if (s->playout.is_told)
+	if (s->playout.has_report)
 		slack_advance(&s->playout, view->now_us, (u64)ack->delivered * view->mss);
 	s->ease_q20 = slack_ease_q20(s, param, view);
 	s->is_short = slack_is_short(s, param, view);
@@ -471,9 +471,9 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 /* A congestion episode begins. */
 LAW_INLINE void slack_on_congestion(struct slack_state *s, const u32 *param, const struct law_view *view, bool is_ecn)
 {
-	bool keeps_pipe = slack_is_told(s, param) && !s->ease_q20;
+	bool keeps_pipe = slack_has_report(s, param) && !s->ease_q20;
 
-	if (is_ecn || !LAW_PARAM(param, SLACK_TOLERANCE) || !slack_is_told(s, param) || slack_has_queue(s))
+	if (is_ecn || !LAW_PARAM(param, SLACK_TOLERANCE) || !slack_has_report(s, param) || slack_has_queue(s))
 		slack_reduce(s, view, is_ecn, keeps_pipe ? law_min(slack_pipe(s, view), s->cubic.cwnd) : 0);
 	else
 		s->has_ignored = true;
@@ -484,7 +484,7 @@ LAW_INLINE void slack_on_rto(struct slack_state *s, const u32 *param, const stru
 {
 	s->has_ignored = false;
 	cubic_on_rto(&s->cubic, view, is_first);
-	if (is_first && slack_is_told(s, param))
+	if (is_first && slack_has_report(s, param))
 		cubic_set(&s->cubic, s->cubic.cwnd, CUBIC_INFINITE);
 }
 

@@ -21,7 +21,7 @@ LAW_INLINE void slack_show(struct sock *sk, const struct slack_state *law, const
 		law->queueing_q16 >> 16,
 		playout->level_ns / 1000000,
 		playout->size_ns / 1000000,
-		playout->is_told && playout->is_playing,
+		playout->has_report && playout->is_playing,
 		law->ease_q20 * 1000 >> 20,
 		law->has_ignored,
 	};

@@ -4,12 +4,12 @@
 //! Reference: Tanenbaum and Wetherall, Computer Networks, 5th edition, §3.3.3 (a protocol for a noisy channel).
 //! Differences from the reference:
 //! 1. Packet 0 of the client carries nothing and opens the connection; packets have whole numbers in place of one bit.
-//! 2. The timer doubles with each expiry; after [`MOST_TRIES`] the connection is given up.
+//! 2. The timer doubles with each expiry; after [`MAX_TRIES`] the connection is given up.
 //!
 //! The window is one packet, so a congestion control has no say. Units: bytes, packets. Tested here, and in a scenario by
 //! `tests/python/test_recipes.py`.
 
-use super::{Endpoint, Entry, Opening, Packet, Parcels, PathInfo, Payload, Totals, Transport};
+use super::{Endpoint, Entry, Opening, Packet, PathInfo, Payload, PayloadPool, Totals, Transport};
 use crate::{Ecn, Event, Events};
 use playpath_cc::{ParamSpec, Params};
 use playpath_units::{Duration, Rate, Time};
@@ -32,7 +32,7 @@ const TIMEOUT: ParamSpec = ParamSpec::number("timeout_ms", 1000.0, (1.0, 60_000.
 const HEADER_BYTES: u32 = 28 + 8;
 /// What `write` takes before the first of it is acknowledged, in packets.
 const BUFFER: u64 = 64;
-const MOST_TRIES: u32 = 10;
+const MAX_TRIES: u32 = 10;
 
 /// What a datagram carries; of the application as many bytes as the packet says.
 #[derive(Clone, Copy, Default)]
@@ -88,7 +88,7 @@ impl End {
         }
     }
 
-    fn tell(&mut self, event: Event) {
+    fn raise(&mut self, event: Event) {
         self.events = self.events.with(event);
     }
 
@@ -104,17 +104,17 @@ impl End {
         self.bytes_acked += u64::from(message.bytes);
         (self.message, self.number, self.tries, self.timer) = (None, self.number + 1, 0, Time::MAX);
         if message.bytes == 0 {
-            self.tell(Event::Connected);
+            self.raise(Event::Connected);
         }
         if std::mem::take(&mut self.is_cut) {
-            self.tell(Event::Writable);
+            self.raise(Event::Writable);
         }
     }
 }
 
 impl Transport for End {
-    fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels) {
-        let message = packet.payload.parcel().and_then(|place| parcels.get_mut::<Message>(place)).copied();
+    fn handle_packet(&mut self, now: Time, packet: &Packet, payload_pool: &mut PayloadPool) {
+        let message = packet.payload.pool_index().and_then(|place| payload_pool.get_mut::<Message>(place)).copied();
         let Some(Message { number, bytes, expected }) = message else { return };
         if let Some(own) = self.message.filter(|_| self.tries > 0 && expected == self.number + 1) {
             self.acknowledge(now, own);
@@ -124,16 +124,16 @@ impl Transport for End {
             self.expected += 1;
             self.readable += u64::from(bytes);
             if bytes == 0 {
-                self.tell(Event::Connected);
+                self.raise(Event::Connected);
             }
         }
     }
     fn handle_timeout(&mut self, now: Time) {
-        if self.tries >= MOST_TRIES && now >= self.timer {
+        if self.tries >= MAX_TRIES && now >= self.timer {
             self.abort(now);
         }
     }
-    fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool {
+    fn poll_transmit(&mut self, now: Time, out: &mut Packet, payload_pool: &mut PayloadPool) -> bool {
         if self.message.is_none() && self.written > 0 {
             let bytes = self.written.min(self.packet);
             self.written -= bytes;
@@ -156,8 +156,8 @@ impl Transport for End {
             }
             self.tries += 1;
         }
-        *parcels.next_mut() = message;
-        let payload = Payload::Parcel(parcels.take());
+        *payload_pool.next_mut() = message;
+        let payload = Payload::Pooled(payload_pool.take());
         let (wire_bytes, ecn) = (message.bytes + HEADER_BYTES, Ecn::NotEct);
         *out = Packet { payload, wire_bytes, data_bytes: message.bytes, ecn, ..Packet::default() };
         true
@@ -188,7 +188,7 @@ impl Transport for End {
     fn close(&mut self, _: Time) {}
     fn abort(&mut self, _: Time) {
         (self.written, self.message, self.timer) = (0, None, Time::MAX);
-        self.tell(Event::Closed);
+        self.raise(Event::Closed);
     }
     fn path_info(&self, _: usize) -> Option<PathInfo> {
         let in_flight = u32::from(self.tries > 0);
@@ -219,17 +219,17 @@ mod tests {
     fn play(bytes: u64, is_lost: fn(u32) -> bool) -> (End, End, Time) {
         let params = Params::defaults(ENTRY.params);
         let first = End { timer: Time::ZERO, message: Some(Message::default()), ..End::new(&params) };
-        let (mut ends, mut parcels, mut count) = ([first, End::new(&params)], Parcels::default(), 0);
+        let (mut ends, mut payload_pool, mut count) = ([first, End::new(&params)], PayloadPool::default(), 0);
         ends[1].write(bytes);
         let (mut now, mut under_way) = (Time::ZERO, Vec::<(Time, usize, Packet)>::new());
         loop {
             for (from, end) in ends.iter_mut().enumerate() {
                 let mut packet = Packet::default();
                 loop {
-                    if parcels.is_full() {
-                        parcels.reclaim(under_way.iter().map(|(_, _, packet)| packet));
+                    if payload_pool.is_full() {
+                        payload_pool.reclaim(under_way.iter().map(|(_, _, packet)| packet));
                     }
-                    if !end.poll_transmit(now, &mut packet, &mut parcels) {
+                    if !end.poll_transmit(now, &mut packet, &mut payload_pool) {
                         break;
                     }
                     count += 1;
@@ -247,7 +247,7 @@ mod tests {
             now = next;
             if due == now {
                 let (_, to, packet) = under_way.remove(0);
-                ends[to].handle_packet(now, &packet, &mut parcels);
+                ends[to].handle_packet(now, &packet, &mut payload_pool);
             } else {
                 ends.iter_mut().for_each(|end| end.handle_timeout(now));
             }

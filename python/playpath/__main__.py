@@ -6,7 +6,7 @@ import resource
 import signal
 import sys
 
-_LEAST_ADDRESS_SPACE = 1_500_000_000
+_MIN_ADDRESS_SPACE = 1_500_000_000
 """Bytes that numpy, scipy, polars and their threads map on two cores; 1.3 GB is too little."""
 
 
@@ -28,10 +28,10 @@ def main() -> None:
 def _check_address_space() -> None:
     """With too little address space OpenBLAS retries forever while it is loaded, and other libraries abort."""
     allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if allowed != resource.RLIM_INFINITY and allowed < _LEAST_ADDRESS_SPACE:
+    if allowed != resource.RLIM_INFINITY and allowed < _MIN_ADDRESS_SPACE:
         sys.stderr.write(
             f"error: this shell allows {allowed / 1e9:.1f} GB of address space; playpath needs "
-            f"{_LEAST_ADDRESS_SPACE / 1e9:.1f} GB; `ulimit -v unlimited` removes the limit\n"
+            f"{_MIN_ADDRESS_SPACE / 1e9:.1f} GB; `ulimit -v unlimited` removes the limit\n"
         )
         sys.exit(1)
 

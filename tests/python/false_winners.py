@@ -26,7 +26,7 @@ from playpath.scenario import load
 
 DATA = Path(__file__).parent / "data" / "sessions.parquet"
 SCENARIOS = ("mobile", "satellite", "short-buffer", "adaptive", "streaming-server")
-MOST_RUNS = 200
+MAX_RUNS = 200
 """At which somebody who follows the advice gives up."""
 
 
@@ -84,7 +84,7 @@ def looks(values, first, use):
                 return
 
 
-def false_losers(columns, senders, first, use, trials, random, most=MOST_RUNS):
+def false_losers(columns, senders, first, use, trials, random, most=MAX_RUNS):
     """Share of uses in which one of equal senders is beaten at some look."""
     wrong = 0
     for _ in range(trials):
@@ -109,7 +109,7 @@ def is_beaten_falsely(scenario, best, loser, criterion):
     raise ValueError(criterion)
 
 
-def real_use(scenario, first, use, trials, random, most=MOST_RUNS):
+def real_use(scenario, first, use, trials, random, most=MAX_RUNS):
     """Share of uses with a false loser, and the mean share of the other senders that are beaten in the end."""
     wrong, beaten = 0, 0.0
     for _ in range(trials):

@@ -16,7 +16,7 @@ from playpath.judge.race import race_looks
 from playpath.population.raced import Scores, wanted
 from playpath.population.versus import ALIKE
 
-MOST = 320
+MAX = 320
 KINDS = ("equal", "nearly equal", "far")
 _TRUE = 20_000
 
@@ -58,7 +58,7 @@ def score(quality, one, other):
     return np.sign(difference) * (np.abs(difference) > 1)
 
 
-def play(viewers, random, most=MOST):
+def play(viewers, random, most=MAX):
     """A race: what is claimed of each pair, the sessions of each sender, and whether it was decided."""
     quality, weights = viewers.draw(most, random)
     needed = wanted(viewers.count, network=False)

@@ -287,10 +287,10 @@ def test_bombs_are_refused(comparison, tmp_path, monkeypatch):
     archive = comparison / "result.playpath.zip"
     bomb = hostile(archive, tmp_path / "bomb.zip", "zeros", bytes(30_000_000))
     assert bomb.stat().st_size < 1_000_000
-    monkeypatch.setattr(unpacking, "MOST_BYTES", 20_000_000)
+    monkeypatch.setattr(unpacking, "MAX_BYTES", 20_000_000)
     with pytest.raises(InputError, match=r"holds more than 0 GB$"):
         unpack(bomb, tmp_path)
-    monkeypatch.setattr(unpacking, "MOST_FILES", 3)
+    monkeypatch.setattr(unpacking, "MAX_FILES", 3)
     with pytest.raises(InputError, match=r"files; allowed: up to 3$"):
         unpack(archive, tmp_path)
 

@@ -146,12 +146,12 @@ def test_parts_of_sessions_count():
     pulse = Pulse(lambda done, total: lines.append((done, total)), 2)
     with pulse.watching() as watch:
         watch(3.0, 10.0)
-        pulse.tell()
-        pulse.tell()  # nothing new
+        pulse.report_running()
+        pulse.report_running()  # nothing new
         watch(9.0, 10.0)
-        pulse.tell()
+        pulse.report_running()
     pulse.count(None)
-    pulse.tell()
+    pulse.report_running()
     assert lines == [(0.3, 2), (0.9, 2), (1, 2)]
 
 
@@ -171,7 +171,7 @@ def test_threads_have_parts_of_their_own():
     here.wait()
     with pulse.watching() as watch:
         watch(1.0, 4.0)
-        pulse.tell()
+        pulse.report_running()
     there.set()
     other.join()
     assert lines == [0.8]  # rounded to tenths

@@ -11,6 +11,7 @@ import csv
 import gzip
 import lzma
 import os
+import random
 import signal
 import statistics
 import tempfile
@@ -381,6 +382,31 @@ def test_a_queue_that_the_sender_overflows_is_no_noise(tmp_path: Path) -> None:
     assert float(found["loss_probability"]) < 0.01
     assert float(found["rate_mbps"]) == pytest.approx(5, rel=0.05)
     assert "0 from random loss, 1 from a queue's overflow" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mean_ms", "alone"), [(5.0, 7), (30.0, 5)])
+def test_a_server_that_takes_its_time_is_no_neighbour(tmp_path: Path, mean_ms: float, alone: int) -> None:
+    """Viewers alone on 5 Mbit/s whose queue overflows, behind a server that takes an exponential time. Read as shared, the link would be
+    twice as fast.
+    """
+    log = played(tmp_path, *["5,60,0"] * 8)
+    draw, late, lines = random.Random(1), dict[str, float](), rows(log)
+    for row in lines:
+        own = draw.expovariate(1 / mean_ms)
+        row["start_time"] = f"{float(row['start_time']) + late.get(row['session'], 0.0) / 1e3:.6f}"
+        row["duration_ms"] = f"{float(row['duration_ms']) + own:.3f}"
+        row["first_byte_ms"] = f"{float(row['first_byte_ms']) + own:.3f}"
+        late[row["session"]] = late.get(row["session"], 0.0) + own
+    with log.open("w", newline="") as file:
+        writer = csv.DictWriter(file, lines[0].keys())
+        writer.writeheader()
+        writer.writerows(lines)
+    infer(log, "--sender", "cubic", "--out", tmp_path / "out")
+    found = rows(tmp_path / "out" / "sessions.csv")
+    assert sum(float(row["neighbour_probability"]) < 0.5 for row in found) >= alone
+    rates = [float(row["rate_mbps_mean"]) for row in rows(tmp_path / "out" / "capacity.csv")]
+    assert 4.7 < statistics.median(rates) < 6
 
 
 @pytest.mark.slow

@@ -94,7 +94,7 @@ def test_interrupt_finishes_what_is_under_way_and_takes_no_more():
 
 def test_a_ctrl_c_during_the_last_task_is_heard_though_all_are_done():
     outcome = run_all(lambda task: task, range(1), 1, on_done=lambda _: os.kill(os.getpid(), signal.SIGINT))
-    assert (outcome.heard, outcome.interrupted, outcome.results) == (True, False, [0])
+    assert (outcome.interrupt_seen, outcome.interrupted, outcome.results) == (True, False, [0])
 
 
 def test_a_ctrl_c_during_the_last_session_of_a_look_ends_the_race():

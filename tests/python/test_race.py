@@ -188,9 +188,9 @@ def test_without_a_number_of_seeds_it_is_a_race_that_is_the_same_everywhere(monk
     assert again.digest == found.digest
     assert again.to_dict() == found.to_dict()
     packets = [sum(link["offered_packets"] for link in playpath.run(UNNAMED, sender=s).links) for s in found.senders]
-    monkeypatch.setattr("playpath.judge.race.MOST_PACKETS", 12 * sum(packets))
+    monkeypatch.setattr("playpath.judge.race.MAX_PACKETS", 12 * sum(packets))
     assert playpath.compare(UNNAMED).most == 12
-    monkeypatch.setattr("playpath.judge.race.MOST_PACKETS", 9 * sum(packets))
+    monkeypatch.setattr("playpath.judge.race.MAX_PACKETS", 9 * sum(packets))
     assert playpath.compare(UNNAMED).most is None
 
 

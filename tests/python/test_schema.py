@@ -15,7 +15,7 @@ from conftest import ROOT, SCENARIOS, playpath_command
 import playpath
 from playpath.base import engine
 from playpath.base.errors import InputError
-from playpath.population.spec import MOST_SESSIONS
+from playpath.population.spec import MAX_SESSIONS
 from playpath.scenario import keys
 
 SCHEMAS = {name: json.loads(engine.schema(name)) for name in engine.DOCUMENTS}
@@ -182,7 +182,7 @@ def test_word_lists_are_those_of_the_declarations():
     for kind in ("profile", "validation", "pacing"):
         assert {entry["name"]: entry["summary"] for entry in engine.registry(kind)} == words[kind]
     (sessions,) = [key for key in keys.table_keys("population") if key["name"] == "sessions"]
-    assert sessions["allowed"].endswith(f"to {MOST_SESSIONS}")
+    assert sessions["allowed"].endswith(f"to {MAX_SESSIONS}")
 
 
 def test_a_scenario_is_built_of_its_parts_or_of_text():

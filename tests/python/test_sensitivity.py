@@ -16,7 +16,7 @@ from playpath.population.intervals import Estimate
 from playpath.results.causes import causes
 from playpath.results.comparison import Comparison
 from playpath.results.sensitivity import Sensitivity, Shift
-from playpath.run.sensitivity import MOST_SEEDS, sensitivity, variations
+from playpath.run.sensitivity import MAX_SEEDS, sensitivity, variations
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_a_path_without_loss_gets_some_and_what_is_compared_is_not_varied():
 
 def test_a_variation_is_the_comparison_with_that_setting(result, found):
     assert found.sessions == len(found.shifts) * 3 * 2
-    assert found.seeds == 3 <= MOST_SEEDS
+    assert found.seeds == 3 <= MAX_SEEDS
     shift = found.shifts[0]
     there = playpath.compare(SMALL, seeds=3, set={"path.rate": shift.now})
     values = [np.mean(there.values(name, found.metric)) for name in (found.rival, found.best)]

@@ -36,7 +36,19 @@ from playpath.papers.results import save
 from playpath.papers.runner import Ran
 from playpath.papers.runner import run_all as run_all_cells
 from playpath.papers.sensitivity import summary
-from playpath.papers.study import CUT, SHOWN, Case, Check, Claim, FigureSpec, Panel, Study, Term, Today, Unstated
+from playpath.papers.study import (
+    CUT,
+    SHOWN,
+    Case,
+    Check,
+    Claim,
+    CurrentSenders,
+    FigureSpec,
+    Panel,
+    Study,
+    Term,
+    Unstated,
+)
 from playpath.scenario import load
 from playpath.sweep.store import Store
 
@@ -577,7 +589,7 @@ def test_a_bar_too_low_for_the_papers_axis_has_its_value():
 
 
 def test_today_ranks_each_scene_and_says_what_is_undecided(tmp_path):
-    tiny = tiny_study(today=Today({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
+    tiny = tiny_study(today=CurrentSenders({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
     result = run_study(tiny, Options(tmp_path, figures=True))
     (scene,) = rank_scenes(tiny, result.table)
     assert sorted(scene.ranker.senders) == ["cubic", "newreno"]
@@ -592,7 +604,7 @@ def test_today_ranks_each_scene_and_says_what_is_undecided(tmp_path):
 
 def test_what_no_claim_looks_at_is_played_for_figures_only(tmp_path):
     """Of two cases a claim looks at one; its verdict and figures do not depend on whether the other is there."""
-    tiny = tiny_study(today=Today({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
+    tiny = tiny_study(today=CurrentSenders({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
     judged = replace(tiny, claims=tiny.claims[:1])
     some = run_study(judged, Options(tmp_path))
     assert some.table["variant"].unique().to_list() == ["cubic"]

@@ -11,7 +11,7 @@ import pytest
 from playpath.base.errors import InputError
 from playpath.papers import NAMES, Options, study
 from playpath.papers.runner import _on_grid
-from playpath.papers.two_worlds import run_beside
+from playpath.papers.two_worlds import run_side_by_side
 
 
 @pytest.mark.slow
@@ -20,7 +20,7 @@ def test_a_world_beside_itself_shows_the_same_figures(name: str, tmp_path: Path)
     whole = study(name)
     assert whole.beside is not None
     short = replace(whole, beside=replace(whole.beside, share=0.01))
-    result = run_beside(short, Options(tmp_path, seeds=2, world="sim"))
+    result = run_side_by_side(short, Options(tmp_path, seeds=2, world="sim"))
     rows = result.rows()
     assert len(rows) == len(whole.beside.cases(0.01)) * len(whole.beside.metrics)
     for row in rows:
@@ -37,7 +37,7 @@ def test_a_world_beside_itself_shows_the_same_figures(name: str, tmp_path: Path)
 
 def test_a_study_without_such_a_part_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"study 'vegas' has no part for the kernel world"):
-        run_beside(replace(study("vegas"), beside=None), Options(tmp_path, world="kernel"))
+        run_side_by_side(replace(study("vegas"), beside=None), Options(tmp_path, world="kernel"))
 
 
 def test_a_clock_s_samples_come_onto_the_grid() -> None:

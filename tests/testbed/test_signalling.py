@@ -20,7 +20,7 @@ from playpath.real.testbed.emulator import network
 from playpath.real.testbed.errors import MissingToolError, UnsupportedError
 from playpath.real.testbed.players.dashjs import settings_of
 from playpath.real.testbed.runner import run_kernel
-from playpath.real.testbed.signalling import COLLECTOR_PATH, COLLECTOR_PORT, REPORTS, Signalling, check, unheard
+from playpath.real.testbed.signalling import COLLECTOR_PATH, COLLECTOR_PORT, REPORTS, Signalling, check, why_unused
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -212,11 +212,11 @@ def test_client_data_that_the_own_origin_does_not_hand_on_are_named() -> None:
         ({"player": shown, "origin": {"misses": "10 %"}}, "[origin]"),
         ({"player": shown | {"low_latency": "chunks"}}, "`low_latency`"),
     ):
-        assert unheard(described, own).startswith(
+        assert why_unused(described, own).startswith(
             f'`player.cmcd` = "v1": the server that {what} needs passes nothing on'
         )
-        assert unheard(described, dashjs) == unheard(described | {"player": {"kind": "dash"}}, own) == ""
-    assert unheard({"player": shown}, own) == ""
+        assert why_unused(described, dashjs) == why_unused(described | {"player": {"kind": "dash"}}, own) == ""
+    assert why_unused({"player": shown}, own) == ""
 
 
 @pytest.mark.parametrize(

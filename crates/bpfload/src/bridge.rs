@@ -19,7 +19,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use playpath_http::{Head, MOST_HEAD_BYTES, Range};
+use playpath_http::{Head, MAX_HEAD_BYTES, Range};
 use playpath_shell::{clap, since_epoch_s};
 use playpath_units::{AppParameters, Rate};
 use playpath_video::ServerPolicy;
@@ -43,7 +43,7 @@ const MAX_PEERS: usize = 16;
 /// Most sessions remembered; above it all are forgotten.
 const MAX_SESSIONS: usize = 16 * 1024;
 /// Value of `pob_free_bytes` if the player does not report its buffer level.
-const NOT_TOLD: f64 = u32::MAX as f64;
+const UNREPORTED: f64 = u32::MAX as f64;
 const OF_PLAYER: (&str, &str) = ("POST", "/reports");
 /// Prefix of the log lines about rejected values.
 const CLAIM: &str = "playpath-bpf agent: not believed, from ";
@@ -62,13 +62,13 @@ pub enum BufferMode {
 pub struct CmcdBridge {
     registered: Option<Registered>,
     mode: BufferMode,
-    telling: Option<Telling>,
+    with_estimates: Option<Estimates>,
     reports: Option<File>,
     sessions: HashMap<String, CmcdSession>,
 }
 
 /// Source of the server's data in the answers (CMSD).
-struct Telling {
+struct Estimates {
     diag: Diag,
     policy: ServerPolicy,
 }
@@ -107,12 +107,12 @@ impl CmcdSession {
 impl CmcdBridge {
     /// A bridge to a registered control, if there is one.
     pub fn new(registered: Option<Registered>, mode: BufferMode) -> CmcdBridge {
-        CmcdBridge { registered, mode, telling: None, reports: None, sessions: HashMap::new() }
+        CmcdBridge { registered, mode, with_estimates: None, reports: None, sessions: HashMap::new() }
     }
 
     /// The same, with answers that carry the kernel's estimates, and `max_rate` as the highest rate that a session should choose.
-    pub fn telling(self, diag: Diag, max_rate: Option<Rate>) -> CmcdBridge {
-        CmcdBridge { telling: Some(Telling { diag, policy: ServerPolicy { max_rate } }), ..self }
+    pub fn with_estimates(self, diag: Diag, max_rate: Option<Rate>) -> CmcdBridge {
+        CmcdBridge { with_estimates: Some(Estimates { diag, policy: ServerPolicy { max_rate } }), ..self }
     }
 
     /// The same, with players' reports appended to a file.
@@ -150,7 +150,7 @@ impl CmcdBridge {
 
     /// The CMSD header; empty if there are no data for it.
     fn server_data(&self, question: &Question) -> String {
-        let Some(Telling { diag, policy }) = &self.telling else { return String::new() };
+        let Some(Estimates { diag, policy }) = &self.with_estimates else { return String::new() };
         let known = question.local.and_then(|local| diag.of(local, question.peer)).unwrap_or_default();
         let rate = Rate::from_bits_per_sec(known.delivery_rate.saturating_mul(8));
         let rtt = playpath_units::Duration::from_micros(known.rtt.into());
@@ -173,7 +173,7 @@ impl CmcdBridge {
         let mut warnings = Vec::new();
         let hints = viewer.view.handle_request(&parsed.cmcd, request.object_bytes(), &mut warnings);
         viewer.complain(request.peer, &warnings);
-        hints.map_or(Ok(()), |hints| self.tell(request.peer, &hints))
+        hints.map_or(Ok(()), |hints| self.write_app_parameters(request.peer, &hints))
     }
 
     /// Handle reports that a player has sent to the collector. They apply to the connections of the session whose requests carry the same
@@ -187,7 +187,7 @@ impl CmcdBridge {
             viewer.complain(post.peer, &warnings);
             let peers = viewer.peers.clone();
             if let Some(hints) = hints {
-                peers.into_iter().try_for_each(|peer| self.tell(peer, &hints))?;
+                peers.into_iter().try_for_each(|peer| self.write_app_parameters(peer, &hints))?;
             }
         }
         Ok(())
@@ -202,7 +202,7 @@ impl CmcdBridge {
     }
 
     /// Pass the parameters to the control of the connection to this peer.
-    fn tell(&self, peer: SocketAddr, hints: &AppParameters) -> Result<(), LiveError> {
+    fn write_app_parameters(&self, peer: SocketAddr, hints: &AppParameters) -> Result<(), LiveError> {
         let Some(registered) = &self.registered else { return Ok(()) };
         let mut block = registered.params_of(peer)?;
         for (slot, value) in values(registered.control, hints, self.mode) {
@@ -259,7 +259,7 @@ fn values(law: &Law, hints: &AppParameters, mode: BufferMode) -> Vec<(&'static S
     let flag = |name: &str, value: bool| law.slot(name).map(|slot| (slot, ParamValue::Flag(value)));
     let settings = [
         number("pob_bytes", buffer as f64),
-        number("pob_free_bytes", free.map_or(NOT_TOLD, |bytes| bytes as f64)),
+        number("pob_free_bytes", free.map_or(UNREPORTED, |bytes| bytes as f64)),
         number("video_kbps", hints.video_rate.as_bits_per_sec() as f64 / 1e3),
         number("object_bytes", hints.object_bytes.unwrap_or(0) as f64),
         number("object_ms", hints.object_duration.map_or(0.0, |length| length.as_secs_f64() * 1e3)),
@@ -326,7 +326,7 @@ fn read_request(stream: &mut UnixStream, deadline: Instant) -> std::io::Result<(
         }
         stream.set_read_timeout(Some(left))?;
         let count = stream.read(&mut chunk)?;
-        if count == 0 || bytes.len() + count > MOST_HEAD_BYTES + MAX_BODY {
+        if count == 0 || bytes.len() + count > MAX_HEAD_BYTES + MAX_BODY {
             return Err(std::io::Error::other("a request that does not end"));
         }
         bytes.extend_from_slice(&chunk[..count]);

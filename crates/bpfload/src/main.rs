@@ -274,7 +274,7 @@ fn agent(options: &Bridge) -> Result<(), Failure> {
     let mut bridge = bridge::CmcdBridge::new(registered, options.buffer);
     if options.cmsd {
         let diag = diag::Diag::open().map_err(|e| Failure::Run(format!("sock_diag: {e}")))?;
-        bridge = bridge.telling(diag, options.cmsd_mb);
+        bridge = bridge.with_estimates(diag, options.cmsd_mb);
     }
     if let Some(path) = &options.reports {
         let file = std::fs::File::options().create(true).append(true).open(path);

@@ -65,7 +65,7 @@ pub struct OnKernel {
     /// Its settings where they are not the defaults.
     pub settings: Vec<(&'static str, ParamValue<'static>)>,
     /// Requested settings of the sender's stack (see [`Stack`]) that differ from Linux's and so have no effect there.
-    pub habits: Vec<(&'static str, ParamValue<'static>)>,
+    pub stack_params: Vec<(&'static str, ParamValue<'static>)>,
 }
 
 /// A request without an equivalent in Linux. One line for users.
@@ -226,7 +226,7 @@ impl Entry {
             (true, Some(law)) => KernelControl::Law(law),
             (true, None) => return Err(Refused::Newcwv(self.name)),
         };
-        let mut found = OnKernel { control, settings: Vec::new(), habits: Vec::new() };
+        let mut found = OnKernel { control, settings: Vec::new(), stack_params: Vec::new() };
         let usual = self.params_of(Stack::Linux);
         for ((spec, value), (_, usual)) in params.iter().zip(usual.iter()) {
             let value = spec.lasting(value);
@@ -238,7 +238,7 @@ impl Entry {
                     }
                 }
                 None if value == usual => {}
-                None if Stack::HABITS.contains(&spec.name) => found.habits.push((spec.name, value)),
+                None if Stack::STACK_PARAMS.contains(&spec.name) => found.stack_params.push((spec.name, value)),
                 _ => {
                     let allowed = slot.map_or_else(|| format!("only {usual}"), Slot::allowed);
                     return Err(Refused::Value { control: control.name(), name: spec.name, value, allowed });

@@ -85,7 +85,7 @@ pub enum Stack {
 
 impl Stack {
     /// The parameters that a stack decides, not the control. The test below holds `params_of` to them.
-    pub(crate) const HABITS: &[&str] = &["abc_limit", "reduce_from", "growth", "slow_start", "paced", "law"];
+    pub(crate) const STACK_PARAMS: &[&str] = &["abc_limit", "reduce_from", "growth", "slow_start", "paced", "law"];
 
     pub fn find(name: &str) -> Option<Stack> {
         Stack::NAMES.iter().find(|(known, _)| *known == name).map(|(_, stack)| *stack)

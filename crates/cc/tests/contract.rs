@@ -25,7 +25,7 @@ fn assert_sane(entry: &Entry, cc: &dyn CongestionControl) {
 /// A control that will ask for a pacing rate says so, since not every stack obeys one; with a viewer, of whom some make their rate.
 #[test]
 fn who_paces_says_so() {
-    let told = AppParameters {
+    let reported = AppParameters {
         playout_buffer_bytes: 8_000_000,
         playout_buffer_free_bytes: Some(2_000_000),
         video_rate: Rate::from_bits_per_sec(2_000_000),
@@ -37,7 +37,7 @@ fn who_paces_says_so() {
     for entry in entries() {
         let mut sender = Sender::new(build(entry, 10.0), Link::PLAIN);
         let view = sender.view();
-        sender.cc.on_app_parameters(&view, &told);
+        sender.cc.on_app_parameters(&view, &reported);
         let paces = (0..2000).filter(|_| {
             sender.step();
             sender.cc.pacing_rate().is_some()
@@ -418,7 +418,7 @@ impl<'a> Chaos<'a> {
                 self.view.now += idle;
                 self.cc.on_idle_restart(&self.view, &IdleRestart { idle, is_app_limited: true });
             }
-            Op::Application(ref told) => self.cc.on_app_parameters(&self.view, told),
+            Op::Application(ref reported) => self.cc.on_app_parameters(&self.view, reported),
             Op::Wait { nanos } => self.view.now += Duration::from_nanos(nanos),
             _ => {}
         }

@@ -43,55 +43,55 @@ fn answer_all(stream: TcpStream, place: &Place) -> io::Result<()> {
     }
     stream.set_nodelay(true)?;
     let mut lines = BufReader::new(stream.try_clone()?);
-    while let Some(asked) = read_request(&mut lines)? {
-        answer(&stream, &asked)?;
+    while let Some(request) = read_request(&mut lines)? {
+        answer(&stream, &request)?;
     }
     Ok(())
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Asked {
+struct DeliveryRequest {
     bytes: u64,
     delivery: Delivery,
 }
 
 /// `None` at the end of the connection.
-fn read_request(lines: &mut impl BufRead) -> io::Result<Option<Asked>> {
+fn read_request(lines: &mut impl BufRead) -> io::Result<Option<DeliveryRequest>> {
     let mut text = Vec::new();
     while lines.read_until(b'\n', &mut text)? > 0 {
         if let Some(head) = Head::of_request(&text).map_err(io::Error::other)? {
-            return Asked::of(&head).map(Some);
+            return DeliveryRequest::of(&head).map(Some);
         }
     }
     Ok(None)
 }
 
-impl Asked {
-    fn of(head: &Head) -> io::Result<Asked> {
-        let mut asked = Asked { bytes: 0, delivery: Delivery::AsFastAsPossible };
+impl DeliveryRequest {
+    fn of(head: &Head) -> io::Result<DeliveryRequest> {
+        let mut request = DeliveryRequest { bytes: 0, delivery: Delivery::AsFastAsPossible };
         for (name, value) in &head.fields {
             let broken = || io::Error::other(format!("cannot read `{name}: {value}`"));
             if name.eq_ignore_ascii_case("range") {
                 let Range::Part(0, last) = Range::parse(value, u64::MAX) else { return Err(broken()) };
-                asked.bytes = last + 1;
+                request.bytes = last + 1;
             } else if name.eq_ignore_ascii_case(DELIVERY) {
-                asked.delivery = read_delivery(value, Time::from_nanos).ok_or_else(broken)?;
+                request.delivery = read_delivery(value, Time::from_nanos).ok_or_else(broken)?;
             }
         }
-        Ok(asked)
+        Ok(request)
     }
 }
 
 /// The header is sent with the first bytes of the body, as in the simulator: a small packet of its own would give a delay-based control a
 /// base RTT that no full packet reaches. After a delay in the socket the writes catch up, as those of the simulator's program do.
-fn answer(mut stream: &TcpStream, asked: &Asked) -> io::Result<()> {
-    let header = format!("HTTP/1.1 206 Partial Content\r\nContent-Length: {}\r\n\r\n", asked.bytes);
+fn answer(mut stream: &TcpStream, request: &DeliveryRequest) -> io::Result<()> {
+    let header = format!("HTTP/1.1 206 Partial Content\r\nContent-Length: {}\r\n\r\n", request.bytes);
     let (head, began) = (header.len() as u64, now());
     let mut written = 0;
-    while written < head + asked.bytes {
-        let end = asked.delivery.written(head, asked.bytes, began, now());
+    while written < head + request.bytes {
+        let end = request.delivery.written(head, request.bytes, began, now());
         if end == written {
-            let due = asked.delivery.next_write(head, asked.bytes, began, now());
+            let due = request.delivery.next_write(head, request.bytes, began, now());
             std::thread::sleep(std::time::Duration::from_nanos(due.saturating_since(now()).as_nanos()));
             continue;
         }

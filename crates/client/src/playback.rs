@@ -210,8 +210,8 @@ impl<'a> Playback<'a> {
             }
         }
         sockets.extend(self.reports.as_ref().and_then(Reports::poll_fd));
-        let glance = if self.ended.is_some() { now + Duration::from_millis(100) } else { Time::MAX };
-        let due = self.player.poll_timeout().min(self.span.until).min(self.next_sample).min(glance);
+        let poll_interval = if self.ended.is_some() { now + Duration::from_millis(100) } else { Time::MAX };
+        let due = self.player.poll_timeout().min(self.span.until).min(self.next_sample).min(poll_interval);
         match poll(&mut sockets, Some(&timespec(due.saturating_since(now).as_nanos()))) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(e.into()),

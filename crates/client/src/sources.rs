@@ -23,7 +23,7 @@ use crate::playback::{Playback, Span};
 /// More than any run transfers.
 const ENDLESS: u64 = 1 << 60;
 /// How often a source looks whether the run is over.
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// All sources of a run, at the client's side.
 pub struct Sources {
@@ -117,7 +117,7 @@ impl Worker {
         // The clock shows 0 before the start of the run too: a source that starts at 0 must not begin earlier.
         self.clock.sleep_until(Time::ZERO);
         while self.clock.now() < source.start && !self.is_over() {
-            self.clock.sleep_until(source.start.min(self.clock.now() + GLANCE));
+            self.clock.sleep_until(source.start.min(self.clock.now() + POLL_INTERVAL));
         }
         if self.is_over() {
             return;
@@ -164,7 +164,7 @@ impl Worker {
         let mut user = WebUser::new(model, self.clock.now(), stream);
         let mut number = 0;
         while !self.is_over() {
-            let due = user.poll_timeout().min(self.clock.now() + GLANCE);
+            let due = user.poll_timeout().min(self.clock.now() + POLL_INTERVAL);
             self.clock.sleep_until(due);
             if let Some(bytes) = user.handle_timeout(self.clock.now()) {
                 if !self.fetch(&mut connection, number, bytes)? {
@@ -214,7 +214,7 @@ impl Worker {
     fn take_datagrams(&self) -> io::Result<()> {
         let client = self.place.client.ok_or_else(|| io::Error::other("a datagram source needs `client`"))?;
         let socket = UdpSocket::bind((client, self.place.server.port()))?;
-        socket.set_read_timeout(Some(std::time::Duration::from_nanos(GLANCE.as_nanos())))?;
+        socket.set_read_timeout(Some(std::time::Duration::from_nanos(POLL_INTERVAL.as_nanos())))?;
         let mut buffer = vec![0; 1 << 16];
         while !self.is_over() {
             match socket.recv(&mut buffer) {
@@ -265,8 +265,8 @@ fn write_traffic_class(socket: &UdpSocket, class: u8) -> io::Result<()> {
 
 fn ready(connection: &HttpConnection, flags: PollFlags) -> io::Result<bool> {
     let mut sockets = [PollFd::new(&connection.stream, flags)];
-    let glance = timespec(GLANCE.as_nanos());
-    match poll(&mut sockets, Some(&glance)) {
+    let poll_interval = timespec(POLL_INTERVAL.as_nanos());
+    match poll(&mut sockets, Some(&poll_interval)) {
         Ok(count) => Ok(count > 0),
         Err(rustix::io::Errno::INTR) => Ok(false),
         Err(e) => Err(e.into()),

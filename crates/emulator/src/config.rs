@@ -61,7 +61,7 @@ const SHARE_OF_RTT: u64 = 20;
 const SHARE_OF_PACKET_TIME: u64 = 2;
 const PACKET_BYTES: u64 = 1500;
 /// … and what no machine is asked for.
-const LEAST_TOLERANCE: Duration = Duration::from_micros(500);
+const MIN_TOLERANCE: Duration = Duration::from_micros(500);
 
 impl Config {
     /// Lateness (99th percentile) above which a run is invalid on this route: the configured value, or the one derived from its base RTT.
@@ -72,7 +72,7 @@ impl Config {
             let rtt = down.iter().chain(&up).fold(Duration::ZERO, |sum, link| sum + link.one_way_delay);
             let rate = down.iter().filter_map(|link| link.server.mean_rate()).min();
             let packet_time = rate.map_or(Duration::ZERO, |rate| rate.time_to_send(PACKET_BYTES));
-            (rtt / SHARE_OF_RTT + packet_time / SHARE_OF_PACKET_TIME).max(LEAST_TOLERANCE)
+            (rtt / SHARE_OF_RTT + packet_time / SHARE_OF_PACKET_TIME).max(MIN_TOLERANCE)
         })
     }
 }

@@ -123,7 +123,7 @@ impl<M: Machine> Engine<M> {
             // Packets that became due during the wait precede those that have just arrived.
             self.deliver_due(Duration::ZERO);
             for device in 0..self.routes.len() {
-                if self.machine.has_come(device) {
+                if self.machine.has_packet(device) {
                     self.read_device(device)?;
                 }
             }
@@ -181,7 +181,7 @@ impl<M: Machine> Engine<M> {
             while let Some((delivered, packet)) = self.links[index].poll_output(due) {
                 now = self.now();
                 self.link_measures[index].note_output(delivered, now, packet.bytes.len());
-                self.hand_on(delivered, now, packet);
+                self.pass_on(delivered, now, packet);
             }
         }
         if let Some(log) = &mut self.log {
@@ -193,7 +193,7 @@ impl<M: Machine> Engine<M> {
         (0..self.links.len()).min_by_key(|index| self.links[*index].poll_timeout())
     }
 
-    fn hand_on(&mut self, due: Time, now: Time, mut packet: IpPacket) {
+    fn pass_on(&mut self, due: Time, now: Time, mut packet: IpPacket) {
         packet.hop += 1;
         let route = &mut self.routes[usize::from(packet.route)];
         if let Some(next) = route.links.get(usize::from(packet.hop)).copied() {
@@ -236,17 +236,17 @@ impl<M: Machine> Engine<M> {
 
     /// Watch the clock until `deadline`, and now and then the devices.
     fn watch(&mut self, deadline: Time) -> Result<(), EmulatorError> {
-        const GLANCE: Duration = Duration::from_micros(3);
+        const POLL_INTERVAL: Duration = Duration::from_micros(3);
         let start = self.now();
         let mut now = start;
-        let mut has_come = self.machine.wait(Some(0))?;
-        let mut next_glance = now + GLANCE;
-        while !has_come && now < deadline {
+        let mut has_packet = self.machine.wait(Some(0))?;
+        let mut next_poll = now + POLL_INTERVAL;
+        while !has_packet && now < deadline {
             let before = std::mem::replace(&mut now, self.now());
             self.pauses.note(now - before);
-            if now >= next_glance {
-                has_come = self.machine.wait(Some(0))?;
-                next_glance = now + GLANCE;
+            if now >= next_poll {
+                has_packet = self.machine.wait(Some(0))?;
+                next_poll = now + POLL_INTERVAL;
             }
         }
         self.spin.note_watch(now - start);

@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum EmulatorError {
     #[error("the parent process has ended")]
-    Orphan,
+    ParentExited,
     #[error("{what}: {source}")]
     System { what: &'static str, source: io::Error },
     #[error("{what} {name}: {source}")]

@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 /// More flows than any run has; further ones are not counted.
-const MOST: usize = 10_000;
+const MAX: usize = 10_000;
 
 /// Server's end, client's end, protocol.
 type Key = (SocketAddr, SocketAddr, u8);
@@ -142,7 +142,7 @@ impl Table {
         if let Some(index) = self.index.get(&key) {
             return Some(*index);
         }
-        if self.flows.len() >= MOST {
+        if self.flows.len() >= MAX {
             return None;
         }
         let index = self.flows.len() as u32;

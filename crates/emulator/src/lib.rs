@@ -27,21 +27,21 @@ use serde_json::json;
 
 /// What ends the emulator besides signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lifeline {
+pub enum StopOn {
     None,
     /// A pipe at standard input, if there is one: the emulator ends when the other end is closed, and reads the start of the run from it.
     Stdin,
 }
 
 /// Run until asked to stop. Prints one line on standard output when ready and one with the report.
-pub fn run(config: &Config, lifeline: Lifeline) -> Result<(), Failure> {
+pub fn run(config: &Config, stop_on: StopOn) -> Result<(), Failure> {
     sys::die_with_parent()?;
     let signals = sys::termination_signals().map_err(EmulatorError::system("signals"))?;
     let mut devices = Vec::new();
     for route in &config.routes {
         devices.extend(net::open_ends(route)?);
     }
-    let stdin = if lifeline == Lifeline::Stdin { sys::stdin_pipe() } else { None };
+    let stdin = if stop_on == StopOn::Stdin { sys::stdin_pipe() } else { None };
     let mut engine = Engine::new(config, Linux::new(devices, signals, stdin))?;
     let mut warnings = Vec::new();
     let scheduling = sys::set_scheduling(config.settings.realtime);

@@ -18,7 +18,7 @@ pub trait Machine {
     /// The next order received up to the last wait.
     fn next_order(&mut self) -> Result<Order, EmulatorError>;
     /// Whether a device had a packet at the last wait.
-    fn has_come(&self, device: usize) -> bool;
+    fn has_packet(&self, device: usize) -> bool;
     /// Read the next packet from a device, if there is one.
     fn read(&mut self, device: usize, buffer: &mut [u8]) -> Result<Option<usize>, EmulatorError>;
     fn write(&mut self, device: usize, packet: &[u8]);
@@ -67,7 +67,7 @@ impl Machine for Linux {
         }
     }
 
-    fn has_come(&self, device: usize) -> bool {
+    fn has_packet(&self, device: usize) -> bool {
         self.is_ready[device]
     }
 

@@ -1,7 +1,7 @@
 //! `playpath-emulator CONFIG.json`: the simulator's links on the wall clock, over TUN devices. See the README.
 
 use playpath_emulator::config::Config;
-use playpath_emulator::{ConfigError, Lifeline, run};
+use playpath_emulator::{ConfigError, StopOn, run};
 use playpath_shell::{Failure, clap};
 use std::process::ExitCode;
 
@@ -19,8 +19,8 @@ fn main() -> ExitCode {
     playpath_shell::main(|Arguments { name }| {
         let config = read_config(&name).map_err(|problem| Failure::Input(format!("{name}: {problem}")))?;
         // Standard input that brought the configuration is at its end already.
-        let lifeline = if name == "-" { Lifeline::None } else { Lifeline::Stdin };
-        run(&config, lifeline)
+        let stop_on = if name == "-" { StopOn::None } else { StopOn::Stdin };
+        run(&config, stop_on)
     })
 }
 

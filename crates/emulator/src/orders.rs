@@ -31,12 +31,12 @@ impl Orders {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(EmulatorError::system("standard input")(error)),
         }
-        let mut said = Order::Nothing;
+        let mut order = Order::Nothing;
         while let Some((line, rest)) = self.text.split_once('\n') {
-            said = parse(line)?;
+            order = parse(line)?;
             self.text = rest.to_string();
         }
-        Ok(said)
+        Ok(order)
     }
 }
 

@@ -18,12 +18,12 @@ pub struct Spin {
 
 /// Initial margin and its range, ns.
 const START_NANOS: u64 = 60_000;
-const LEAST_NANOS: u64 = 2_000;
-const MOST_NANOS: u64 = 200_000;
+const MIN_NANOS: u64 = 2_000;
+const MAX_NANOS: u64 = 200_000;
 /// Steps of the stochastic approximation: 19 up for 1 down balances at the 95th percentile.
 const STEP_DOWN_NANOS: u64 = 100;
 const STEP_UP_NANOS: u64 = 19 * STEP_DOWN_NANOS;
-const MOST_ALLOWANCE_NANOS: i64 = 2_000_000;
+const MAX_ALLOWANCE_NANOS: i64 = 2_000_000;
 
 impl Spin {
     /// `None`: follow the machine.
@@ -31,7 +31,7 @@ impl Spin {
         Spin {
             margin_nanos: fixed.map_or(START_NANOS, Duration::as_nanos),
             is_fixed: fixed.is_some(),
-            allowance_nanos: MOST_ALLOWANCE_NANOS,
+            allowance_nanos: MAX_ALLOWANCE_NANOS,
             allowed_until: Time::ZERO,
         }
     }
@@ -44,7 +44,7 @@ impl Spin {
     pub fn margin_at(&mut self, now: Time) -> Duration {
         let elapsed = now.saturating_since(self.allowed_until).as_nanos() as i64;
         self.allowed_until = now;
-        self.allowance_nanos = (self.allowance_nanos + elapsed / 2).min(MOST_ALLOWANCE_NANOS);
+        self.allowance_nanos = (self.allowance_nanos + elapsed / 2).min(MAX_ALLOWANCE_NANOS);
         if self.allowance_nanos > 0 { self.margin() } else { Duration::ZERO }
     }
 
@@ -64,7 +64,7 @@ impl Spin {
         }
         let is_later = now.saturating_since(wanted) > self.margin();
         let moved = if is_later { self.margin_nanos + STEP_UP_NANOS } else { self.margin_nanos - STEP_DOWN_NANOS };
-        self.margin_nanos = moved.clamp(LEAST_NANOS, MOST_NANOS);
+        self.margin_nanos = moved.clamp(MIN_NANOS, MAX_NANOS);
     }
 }
 

@@ -17,7 +17,7 @@ use std::os::unix::net::UnixStream;
 pub fn die_with_parent() -> Result<(), EmulatorError> {
     let parent = getppid();
     set_parent_process_death_signal(Some(Signal::TERM)).map_err(|e| EmulatorError::system("death signal")(e.into()))?;
-    if getppid() == parent { Ok(()) } else { Err(EmulatorError::Orphan) }
+    if getppid() == parent { Ok(()) } else { Err(EmulatorError::ParentExited) }
 }
 
 /// Wake up as exactly as the timer allows: the default slack is 50 µs.

@@ -17,7 +17,7 @@ pub trait Carrier {
     /// Most unsent bytes that the server leaves with the transport.
     fn lowat(&self) -> Option<u64>;
     /// Whether the server wants one notice when there is room again below the mark.
-    fn tell_of_room(&mut self, is_waiting: bool);
+    fn notify_of_room(&mut self, is_waiting: bool);
     /// Something is done with the client's streams; `None`: there are none.
     fn at_client<T>(&mut self, act: impl FnOnce(&mut dyn Streams, Time) -> T) -> Option<T>;
     /// Something is done with the server's streams.

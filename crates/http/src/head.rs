@@ -1,8 +1,8 @@
 //! Heads of HTTP/1.1 messages, as bytes of a real socket (RFC 9112 §2.1, by the crate `httparse`).
 
 /// Most bytes of a head.
-pub const MOST_HEAD_BYTES: usize = 16 * 1024;
-const MOST_FIELDS: usize = 100;
+pub const MAX_HEAD_BYTES: usize = 16 * 1024;
+const MAX_FIELDS: usize = 100;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
@@ -34,7 +34,7 @@ pub enum Broken {
 impl Head {
     /// Parse the head of a request; `None` if it is incomplete.
     pub fn of_request(input: &[u8]) -> Result<Option<Head>, Broken> {
-        let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
+        let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
         let mut request = httparse::Request::new(&mut fields);
         let parsed = request.parse(input);
         if parsed == Err(httparse::Error::Version)
@@ -58,7 +58,7 @@ impl Head {
 
     /// Parse the head of a response; `None` if it is incomplete.
     pub fn of_response(input: &[u8]) -> Result<Option<Head>, Broken> {
-        let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
+        let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
         let mut response = httparse::Response::new(&mut fields);
         let Some(length) = complete(response.parse(input), input)? else { return Ok(None) };
         let status = response.code.unwrap_or_default();
@@ -92,8 +92,8 @@ fn in_known_version(input: &[u8]) -> Option<Vec<u8>> {
 
 fn complete(parsed: httparse::Result<usize>, input: &[u8]) -> Result<Option<usize>, Broken> {
     match parsed {
-        Ok(httparse::Status::Complete(length)) if length <= MOST_HEAD_BYTES => Ok(Some(length)),
-        Ok(httparse::Status::Partial) if input.len() < MOST_HEAD_BYTES => Ok(None),
+        Ok(httparse::Status::Complete(length)) if length <= MAX_HEAD_BYTES => Ok(Some(length)),
+        Ok(httparse::Status::Partial) if input.len() < MAX_HEAD_BYTES => Ok(None),
         Ok(_) | Err(httparse::Error::TooManyHeaders) => Err(Broken::TooLarge),
         Err(httparse::Error::Version) => Err(Broken::Version),
         Err(error) => Err(Broken::Syntax(error)),

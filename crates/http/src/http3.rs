@@ -132,7 +132,7 @@ impl Http3 {
             let written = carrier.at_server(|streams, now| write(exchanges, streams, now, lowat));
             let Some(Written { bytes, is_waiting }) = written else { return };
             if bytes == 0 || lowat.is_none() {
-                return carrier.tell_of_room(is_waiting);
+                return carrier.notify_of_room(is_waiting);
             }
         }
     }

@@ -5,8 +5,8 @@
 //! Pure, as the crates below it. A request is `request_header_bytes` from client to server, a response its header bytes and its body.
 //! Elsewhere: what is requested and when (players, `playpath-video`), and what a server's store answers (`playpath-serve`).
 
-mod asked;
 mod carrier;
+mod delivery_field;
 mod head;
 mod http1;
 pub mod http2;
@@ -14,10 +14,10 @@ mod http3;
 mod request;
 mod version;
 
-pub use asked::{DELIVERY, delivery_line, read_delivery};
 pub use carrier::Carrier;
-pub use head::{Broken, Head, MOST_HEAD_BYTES};
-pub use request::{Asked, Range};
+pub use delivery_field::{DELIVERY, delivery_line, read_delivery};
+pub use head::{Broken, Head, MAX_HEAD_BYTES};
+pub use request::{ParsedRequest, Range};
 pub use version::{Http, Ordered};
 
 use playpath_video::cmsd::Cmsd;

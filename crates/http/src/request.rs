@@ -7,7 +7,7 @@
 use crate::Head;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ParsedRequest {
     pub head: Head,
     /// Bytes that follow the head, if it says so.
     pub body: Option<u64>,
@@ -15,9 +15,9 @@ pub struct Asked {
     pub is_last: bool,
 }
 
-impl Asked {
+impl ParsedRequest {
     /// Error: the status of what must not be answered, for who reads it in another way reads another request.
-    pub fn new(head: Head) -> Result<Asked, &'static str> {
+    pub fn new(head: Head) -> Result<ParsedRequest, &'static str> {
         let is_named = head.field("host").map_or(head.minor == 0, is_host);
         if !is_named || head.all("host").count() > 1 {
             return Err("400 Bad Request"); // RFC 9112 §3.2
@@ -30,7 +30,7 @@ impl Asked {
         // A body that nothing reads would pass for the next request.
         let is_unread = !matches!(&*head.method, "PUT" | "POST") && body.is_some_and(|size| size > 0);
         let is_last = has("close") || is_unread || (head.minor == 0 && !has("keep-alive"));
-        Ok(Asked { head, body, is_last })
+        Ok(ParsedRequest { head, body, is_last })
     }
 
     /// The path of its target; a proxy's clients name the host before it (RFC 9112 §3.2.2).

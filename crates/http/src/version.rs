@@ -105,7 +105,7 @@ impl Http {
             let wanted = http.poll_write(carrier.now());
             let bytes = wanted.min(carrier.room());
             if bytes == 0 {
-                return carrier.tell_of_room(wanted > 0);
+                return carrier.notify_of_room(wanted > 0);
             }
             let taken = carrier.write_at_server(bytes);
             http.wrote(taken);

@@ -108,6 +108,8 @@ pub(crate) struct Shown {
     pub until_s: f64,
     /// Share of sent packets that overflow the queue in a play with the neighbour.
     pub again: f64,
+    /// Deviation of a transfer's time beside the neighbour, as a share.
+    pub uneven: f64,
 }
 
 /// A shared link is what the session shows of it over so many seconds: by how much its share goes up and down within is the neighbour's

@@ -114,6 +114,12 @@ impl<'a> Tables<'a> {
         tables
     }
 
+    /// The same where each time varies by this share, too.
+    pub fn uneven(mut self, share: f64) -> Tables<'a> {
+        self.table.luck.iter_mut().flatten().for_each(|luck| *luck = libm::hypot(*luck, share));
+        self
+    }
+
     /// Sizes of the noise with each time to the first byte, and the logarithm of their likelihood: all sizes where there is one time,
     /// else the size that explains the session best.
     pub fn weighed(&self, thinks: &[f64]) -> Vec<(Noise, f64)> {

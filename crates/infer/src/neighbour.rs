@@ -5,7 +5,7 @@
 //! transfers in the time that they took. Who got the queue first matters for a minute: the neighbour is played in several phases, and
 //! each gives a factor.
 
-use crate::connection::{Connection, Link};
+use crate::connection::{Connection, Link, Served};
 use crate::deployed::Deployed;
 use crate::log::Transfer;
 use crate::plays::gap;
@@ -21,6 +21,8 @@ pub(crate) struct Shared {
     pub most_s: f64,
     /// The rate that the session shows, in bit/s.
     pub shown: f64,
+    /// Deviation of a transfer's time from one phase of the neighbour to another, as a share.
+    pub uneven: f64,
 }
 
 const PHASES: u64 = 3;
@@ -39,28 +41,43 @@ impl Shared {
         let shown = bits / seconds;
         let packets: f64 = transfers.iter().map(|t| t.bytes / deployed.mss).sum();
         let logged: f64 = transfers.iter().map(|t| t.took_s).sum();
-        let mut shared = Shared { factors: vec![], again: 0.0, most_s: 0.0, shown };
+        let mut shared = Shared { factors: vec![], again: 0.0, most_s: 0.0, shown, uneven: 0.0 };
         let mut factor = libm::sqrt(FACTORS.0 * FACTORS.1);
+        let mut phases = vec![];
         for phase in 0..PHASES {
             let play = |factor: f64| {
                 let link = Link::new(shown * factor, rtt).queueing(Some(queue)).beside(neighbour, phase);
                 let mut connection = Connection::new(deployed, link);
                 let served = (0..transfers.len()).map(|i| connection.serve(&transfers[i], gap(transfers, i)));
-                served.fold((0.0, 0.0), |sum, one| (sum.0 + one.took_s, sum.1 + one.again))
+                served.collect::<Vec<Served>>()
             };
-            let mut again = 0.0;
+            let mut served = vec![];
             for _ in 0..if phase == 0 { FIRST_PLAYS } else { PLAYS } {
-                let (took, repeated) = play(factor);
-                again = repeated;
+                served = play(factor);
+                let took: f64 = served.iter().map(|one| one.took_s).sum();
                 factor = (factor * took / logged).clamp(FACTORS.0, FACTORS.1);
             }
             shared.factors.push(factor);
-            shared.again += again / packets / PHASES as f64;
+            shared.again += served.iter().map(|one| one.again).sum::<f64>() / packets / PHASES as f64;
+            phases.push(served);
         }
+        shared.uneven = uneven(&phases);
         let mean = shared.factors.iter().sum::<f64>() / PHASES as f64;
         shared.most_s = f64::from(queue) * 8.0 * (deployed.mss + deployed.header) / (shown * mean);
         shared
     }
+}
+
+/// Deviation of a transfer's time between plays, as a share of it.
+fn uneven(phases: &[Vec<Served>]) -> f64 {
+    let count = phases.len() as f64;
+    let square = |index: usize| {
+        let mean = phases.iter().map(|served| served[index].took_s).sum::<f64>() / count;
+        let off = |served: &Vec<Served>| served[index].took_s / mean.max(1e-9) - 1.0;
+        phases.iter().map(|served| off(served) * off(served)).sum::<f64>() / (count - 1.0)
+    };
+    let transfers = phases[0].len();
+    libm::sqrt((0..transfers).map(square).sum::<f64>() / transfers as f64)
 }
 
 #[cfg(test)]

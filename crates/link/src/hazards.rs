@@ -18,7 +18,7 @@ use playpath_units::{Duration, Ratio, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mtu {
     pub bytes: u32,
-    pub is_told: bool,
+    pub is_reported: bool,
 }
 
 /// When a NAT gives its hosts other ports.
@@ -70,7 +70,7 @@ impl Hazards {
         let stream = || seed.stream(&format!("link.{name}/corruption"));
         Some(Box::new(Hazards {
             outage: config.outage.map(|outage| outage.drawn(name, seed)),
-            mtu: config.mtu.unwrap_or(Mtu { bytes: u32::MAX, is_told: false }),
+            mtu: config.mtu.unwrap_or(Mtu { bytes: u32::MAX, is_reported: false }),
             rebinding: config.rebinding.map(|rebinding| rebinding.drawn(name, seed)),
             corruption: is_corrupting.then(|| (config.corruption, stream())),
         }))
@@ -89,8 +89,8 @@ impl Hazards {
     }
 
     /// The MTU to report to the sender of a packet of this size; `None` if it fits or nothing is reported.
-    pub fn tells(&self, wire_bytes: u32) -> Option<u32> {
-        (self.mtu.is_told && wire_bytes > self.mtu.bytes).then_some(self.mtu.bytes)
+    pub fn mtu_to_report(&self, wire_bytes: u32) -> Option<u32> {
+        (self.mtu.is_reported && wire_bytes > self.mtu.bytes).then_some(self.mtu.bytes)
     }
 
     /// The binding of an outbound packet.

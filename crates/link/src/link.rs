@@ -171,8 +171,8 @@ impl<P: Packet> Link<P> {
     }
 
     /// The MTU to report if a packet of this size is dropped here and its sender notified; otherwise `None`.
-    pub fn tells_mtu(&self, wire_bytes: u32) -> Option<u32> {
-        self.hazards.as_ref()?.tells(wire_bytes)
+    pub fn mtu_to_report(&self, wire_bytes: u32) -> Option<u32> {
+        self.hazards.as_ref()?.mtu_to_report(wire_bytes)
     }
 
     /// The packet that was delivered at this place.

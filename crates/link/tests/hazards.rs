@@ -14,7 +14,7 @@ fn share(of: f64) -> Ratio {
 /// 1500 bytes do not fit into 1280, 1280 do.
 #[test]
 fn what_is_too_big_is_dropped() {
-    let mut link = link(LinkConfig { mtu: Some(Mtu { bytes: 1280, is_told: false }), ..config(10, 5) });
+    let mut link = link(LinkConfig { mtu: Some(Mtu { bytes: 1280, is_reported: false }), ..config(10, 5) });
     for (number, bytes) in [1500, 1280, 1281, 40].into_iter().enumerate() {
         link.handle_packet(Time::ZERO, TestPacket::new(number as u64, bytes));
     }
@@ -93,7 +93,7 @@ fn a_nat_forgets() {
 #[test]
 fn an_mtu_of_nothing_is_refused() {
     let error = Link::<TestPacket>::new(
-        LinkConfig { mtu: Some(Mtu { bytes: 0, is_told: false }), ..config(1, 1) },
+        LinkConfig { mtu: Some(Mtu { bytes: 0, is_reported: false }), ..config(1, 1) },
         RootSeed(1),
     )
     .err()

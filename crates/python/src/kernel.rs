@@ -3,7 +3,7 @@
 use playpath_cc::{ParamValue, Stack, find};
 use serde_json::{Map, Value, json};
 
-/// `control` (`reno`, or `bpf:vegas` for ours), its `settings` that differ from its defaults, the requested `habits` of a stack that have
+/// `control` (`reno`, or `bpf:vegas` for ours), its `settings` that differ from its defaults, the requested `stack_params` of a stack that have
 /// no effect, and the further inputs that the control `takes` from the application or the test bed. Error: one line that says what Linux
 /// does not have.
 pub fn control(cc: &Value, validation: &str) -> Result<Value, String> {
@@ -33,7 +33,7 @@ pub fn control(cc: &Value, validation: &str) -> Result<Value, String> {
     Ok(json!({
         "control": found.control.to_string(),
         "settings": table(&found.settings),
-        "habits": table(&found.habits),
+        "habits": table(&found.stack_params),
         "takes": takes.filter(|name| own(name)).collect::<Vec<_>>(),
     }))
 }

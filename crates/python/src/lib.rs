@@ -1,6 +1,7 @@
 //! `playpath._engine`: the only extension module. Python calls once per run, with the interpreter released, and gets a record
 //! in JSON and the time series as numpy columns. No call per packet crosses the language boundary.
 
+mod code_loader;
 mod controller;
 mod judge;
 mod kernel;
@@ -9,7 +10,6 @@ mod pcap;
 mod prototype;
 mod rule;
 mod watch;
-mod workshop;
 
 use numpy::IntoPyArray;
 use playpath_api::{VERSION, record_json, registries, traces};
@@ -130,11 +130,11 @@ fn run<'py>(
     };
     let error = FirstError::default();
     let unnamed = |factory| Source { reference: String::new(), factory };
-    let prototype = controller.map(|factory| workshop::control(unnamed(factory), error.clone()));
-    let rule = rule.map(|factory| workshop::rule(unnamed(factory), error.clone()));
+    let prototype = controller.map(|factory| code_loader::control(unnamed(factory), error.clone()));
+    let rule = rule.map(|factory| code_loader::rule(unnamed(factory), error.clone()));
     let mut watcher = Watcher::new(watch, error.clone());
     let played = py.detach(|| {
-        let mut scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
+        let mut scenario = code_loader::with_own(parsed(resolved_json)?, sender, &error)?;
         if let Some(rule) = rule {
             scenario = Arc::new(scenario.with_rule(rule)?);
         }
@@ -166,7 +166,7 @@ fn capture(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, path: P
     let error = FirstError::default();
     let mut watcher = Watcher::new(None, error.clone());
     let played = py.detach(|| {
-        let scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
+        let scenario = code_loader::with_own(parsed(resolved_json)?, sender, &error)?;
         playpath_sim::capture(&scenario, sender, seed, &mut |progress| watcher.look(progress))
     });
     let packets = finished(played, &error)?;
@@ -193,7 +193,7 @@ fn qlogs(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, folder: P
         }
     };
     let played = py.detach(|| {
-        let scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
+        let scenario = code_loader::with_own(parsed(resolved_json)?, sender, &error)?;
         playpath_sim::log_connections(&scenario, sender, seed, Box::new(make), &mut |progress| watcher.look(progress))
     });
     finished(played, &error)?;
@@ -233,7 +233,7 @@ fn play_untraced<T: Send>(
     let error = FirstError::default();
     let mut watcher = Watcher::new(None, error.clone());
     let played = py.detach(|| {
-        let scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
+        let scenario = code_loader::with_own(parsed(resolved_json)?, sender, &error)?;
         let watch = &mut |progress| watcher.look(progress);
         let options = Options { watch: Some(watch), ..Options::default() };
         let record = playpath_sim::run_with(&scenario, sender, seed, options)?;

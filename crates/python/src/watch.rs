@@ -36,14 +36,14 @@ impl Watcher {
             return Ok(());
         }
         self.reported_at = now;
-        Python::attach(|py| self.tell(py, progress)).map_err(|raised| {
+        Python::attach(|py| self.report(py, progress)).map_err(|raised| {
             let reason = raised.to_string();
             self.error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(raised);
             reason
         })
     }
 
-    fn tell(&self, py: Python<'_>, progress: Progress) -> PyResult<()> {
+    fn report(&self, py: Python<'_>, progress: Progress) -> PyResult<()> {
         py.check_signals()?;
         if let Some(callback) = &self.callback {
             callback.call1(py, (progress.now.as_secs_f64(), progress.expected_end.as_secs_f64()))?;

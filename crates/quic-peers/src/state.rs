@@ -13,8 +13,8 @@ use std::time::Instant;
 pub struct ViewerInfo(Arc<Mutex<Option<AppParameters>>>);
 
 impl ViewerInfo {
-    /// The control hears of it with the next packet.
-    pub fn tell(&self, parameters: AppParameters) {
+    /// The control receives it with the next packet.
+    pub fn set_app_parameters(&self, parameters: AppParameters) {
         *lock(&self.0) = Some(parameters);
     }
 }

@@ -526,10 +526,10 @@ fn a_priority_may_come_before_its_request() {
     let order = |updates: &[u8]| {
         let site = Site::new("early");
         let mut world = World::new(site.server(Limits::default()));
-        let (no_loss, mut is_said) = (|_: bool, _: u64| false, false);
+        let (no_loss, mut has_sent_updates) = (|_: bool, _: u64| false, false);
         world.play(Time::from_millis(300), no_loss, |client, _| {
-            if client.is_connected && !is_said {
-                is_said = true;
+            if client.is_connected && !has_sent_updates {
+                has_sent_updates = true;
                 let id = client.connection.streams().open(Dir::Uni).unwrap();
                 client.connection.send_stream(id).write(&[&[0x00, 0x04, 0x00], updates].concat()).unwrap();
             }
@@ -847,15 +847,15 @@ fn an_idle_client_makes_room() {
     let site = Site::new("room");
     for (path, is_let_in) in [("/small", true), ("/large", false)] {
         let mut world = World::new(site.server(Limits { connections: 1, ..Limits::default() }));
-        let mut is_asked = false;
+        let mut is_requested = false;
         world.play(
             Time::from_millis(200),
             |_, _| false,
             |client, _| {
-                if client.is_connected && !is_asked {
+                if client.is_connected && !is_requested {
                     client.send_control();
                     client.ask(&[(":path", path)]);
-                    is_asked = true;
+                    is_requested = true;
                 }
                 false
             },

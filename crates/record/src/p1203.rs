@@ -102,15 +102,15 @@ fn over_the_session(both: &[f64], picture: &[f64]) -> f64 {
     let spread = picture.iter().fold(f64::MIN, |a, &b| a.max(b)) - picture.iter().fold(f64::MAX, |a, &b| a.min(b));
     let jumps = picture.windows(2).filter(|pair| (pair[1] - pair[0]).abs() > 0.2).count();
     let (longest, turns) = directions(picture);
-    let is_restless = longest as f64 / (seconds as f64) < 0.25;
-    let oscillation = match is_restless && longest < 30 {
+    let switches_often = longest as f64 / (seconds as f64) < 0.25;
+    let oscillation = match switches_often && longest < 30 {
         true => {
             let depth = (1.0 + log10(spread + 0.001)).max(0.0);
             (depth * exp(0.6775608 * turns as f64 - 8.05533303)).clamp(0.0, 1.5)
         }
         false => 0.0,
     };
-    let adaptation = match is_restless {
+    let adaptation = match switches_often {
         true => (0.17332553 * spread * jumps as f64 / seconds as f64 - 0.01035647).clamp(0.0, 0.5),
         false => 0.0,
     };

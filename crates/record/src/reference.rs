@@ -47,7 +47,7 @@ fn heading(figure: Figure) -> &'static str {
         Figure::Frames(_) => "Sources of frames: `[[traffic]]` of `kind = \"frames\"`",
         Figure::Bottleneck(_) => "The queue in front of the first path's `down` link",
         Figure::Reported => "Reported by a real player of the kernel world",
-        Figure::Beside => "All flows, and each link: `playpath twin` where nobody watches",
+        Figure::FlowsAndLinks => "All flows, and each link: `playpath twin` where nobody watches",
     }
 }
 

@@ -56,7 +56,7 @@ fn window_events() -> Value {
 }
 
 pub fn metrics(_: &mut SchemaGenerator) -> Schema {
-    of(|metric| !matches!(metric.figure, Figure::Beside))
+    of(|metric| !matches!(metric.figure, Figure::FlowsAndLinks))
 }
 
 pub fn viewer_metrics(_: &mut SchemaGenerator) -> Schema {

@@ -19,7 +19,7 @@ pub fn check_drawn(document: &Document, spec: &'static TableSpec) -> Result<(), 
     Check { document, is_drawn: true }.table(&document.root, spec, "")
 }
 
-/// Refuses a key that is right by itself, but that nothing read: something else that is given leaves it no say.
+/// Refuses a key that is right by itself, but that nothing read: something else that is given leaves it without effect.
 pub fn refuse_unread(document: &Document, spec: &'static TableSpec) -> Result<(), ScenarioError> {
     Check { document, is_drawn: false }.unread(&document.root, spec, "")
 }
@@ -180,7 +180,7 @@ impl Check<'_> {
         for (key, value) in map.iter().filter(|(_, value)| !value.is_null()) {
             let inner = place(at, key);
             if !self.document.is_read(&inner) {
-                return Err(self.error(at, &inner, "has no say beside what else is given here; leave it out"));
+                return Err(self.error(at, &inner, "has no effect with what else is given here; leave it out"));
             }
             let declared = spec.all_keys().into_iter().find(|spec| spec.name == key);
             let Some(sub) = declared.and_then(|spec| sub_table(spec.kind)) else { continue };

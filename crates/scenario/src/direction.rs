@@ -48,43 +48,43 @@ const RANDOM: &str = "random";
 const UNLIMITED: &str = "unlimited";
 const NEEDS_A_RATE: &str = "is what a constant rate may exceed for a moment, and there is no such `rate`";
 const PLACES: Words<LossPlace, 2> = [
-    ("before_queue", "a lost packet never takes room in the queue", LossPlace::BeforeQueue),
-    ("after_queue", "it has waited and was sent before it is lost", LossPlace::AfterQueue),
+    ("before_queue", "a lost packet never occupies the queue", LossPlace::BeforeQueue),
+    ("after_queue", "a packet is lost after it has waited in the queue and been sent", LossPlace::AfterQueue),
 ];
 const TOO_BIG: Words<bool, 2> = [
-    ("lost", "nobody learns of it: a black hole", false),
+    ("lost", "dropped without notice: a black hole", false),
     (
         "refused",
-        "its sender is told what fits, and QUIC's datagrams are smaller from then on, though never below 1200 bytes; a TCP sender knows it before",
+        "its sender is notified of the MTU; QUIC then sends smaller datagrams, though never below 1200 bytes; a TCP sender knows the MTU beforehand",
         true,
     ),
 ];
 const ECN: Words<Option<EcnRewrite>, 4> = [
-    ("kept", "left as it is, but for the marks of the queue", None),
-    ("bleached", "cleared, marks too: nobody behind it uses ECN", Some(EcnRewrite::Bleach)),
+    ("kept", "unchanged, except for the marks of the queue", None),
+    ("bleached", "cleared, marks included: nothing downstream uses ECN", Some(EcnRewrite::Bleach)),
     ("ect1_to_ect0", "ECT(1) becomes ECT(0): classic for any L4S queue", Some(EcnRewrite::Ect1ToEct0)),
     ("ect0_to_ect1", "ECT(0) becomes ECT(1): low latency for any L4S queue", Some(EcnRewrite::Ect0ToEct1)),
 ];
 const DISTRIBUTIONS: Words<JitterDistribution, 2> = [
-    ("uniform", "anywhere within the amplitude", JitterDistribution::Uniform),
-    ("normal", "of the amplitude as standard deviation", JitterDistribution::Normal),
+    ("uniform", "uniform within the amplitude", JitterDistribution::Uniform),
+    ("normal", "with the amplitude as standard deviation", JitterDistribution::Normal),
 ];
 
 /// What describes one direction, in `[[path]]`, `[[link]]` and their `up`.
 pub const DIRECTION: TableSpec = TableSpec::new(
     "direction",
-    "One direction of a path or shared link: `[[path]]` and `[[link]]` describe the way to the client, their `up` the way back.",
+    "One direction of a path or shared link: `[[path]]` and `[[link]]` describe the direction to the client, their `up` the reverse direction.",
     &[
         ParamSpec::new("rate", Kind::Rate, "Rate of the link, headers included. Excludes `trace` and `wifi`.")
             .or(UNLIMITED)
-            .otherwise("must be given, or `trace`, or `wifi`; of `up`: as the way to the client, unlimited under a trace")
+            .otherwise("must be given, or `trace`, or `wifi`; for `up`: as in the direction to the client, unlimited with a trace")
             .example("\"20 Mbit/s\""),
         ParamSpec::new(
             "burst",
             Kind::Size,
-            "Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long run.",
+            "Depth of a token bucket (tc-tbf): after a pause this much leaves at once, and no more than `rate` in the long run.",
         )
-        .otherwise("none: no packet is faster than `rate`; of `up`: none")
+        .otherwise("none: no packet is faster than `rate`; for `up`: none")
         .example("\"16 kB\"")
         .since("0.2"),
         ParamSpec::new(
@@ -113,12 +113,12 @@ pub const DIRECTION: TableSpec = TableSpec::new(
             "Random loss: a share of the packets, each by itself, or a loss model with its parameters (`playpath list loss`).",
         )
         .example("\"0.5 %\""),
-        ParamSpec::text("loss_place", "before_queue", Kind::Described(&described(&PLACES)), "Where random loss strikes."),
+        ParamSpec::text("loss_place", "before_queue", Kind::Described(&described(&PLACES)), "Where random loss happens."),
         ParamSpec::text(
             "ecn",
             "kept",
             Kind::Described(&described(&ECN)),
-            "What becomes of the ECN field here, before the queue sees the packet.",
+            "What happens to the ECN field here, before the packet reaches the queue.",
         )
         .example("\"bleached\"")
         .since("0.3"),
@@ -126,14 +126,14 @@ pub const DIRECTION: TableSpec = TableSpec::new(
             .otherwise("none")
             .example("\"1280 B\"")
             .since("0.3"),
-        ParamSpec::text("too_big", "lost", Kind::Described(&described(&TOO_BIG)), "What a packet above the `mtu` is.")
+        ParamSpec::text("too_big", "lost", Kind::Described(&described(&TOO_BIG)), "What happens to a packet larger than the `mtu`.")
             .example("\"refused\"")
             .since("0.3"),
         ParamSpec::text(
             "corruption",
             "0 %",
             Kind::Share,
-            "Share of the packets that take their time on the link and that no receiver accepts.",
+            "Share of the packets that are corrupted: they take their time on the link, and no receiver accepts them.",
         )
         .example("\"0.1 %\"")
         .since("0.3"),
@@ -142,12 +142,12 @@ pub const DIRECTION: TableSpec = TableSpec::new(
             Kind::Either(&[Kind::Limit, Kind::Named(&QUEUE)]),
             "Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list queue`).",
         )
-        .otherwise("tail drop of 1 bdp; of `up`: of 1000 packets")
+        .otherwise("tail drop of 1 bdp; for `up`: of 1000 packets")
         .example("{ kind = \"codel\", limit = \"100 packets\" }"),
         ParamSpec::new(
             "jitter",
             Kind::Either(&[Kind::PositiveTime, Kind::Table(&JITTER)]),
-            "Random change of the delay, packet by packet: uniform up to this much more or less, or a table. Never reorders.",
+            "Random variation of the delay of each packet: uniform within plus or minus this time, or a table. Never reorders packets.",
         )
         .otherwise("none")
         .example("\"5 ms\""),
@@ -158,7 +158,7 @@ pub const DIRECTION: TableSpec = TableSpec::new(
 );
 
 pub const UP: TableSpec =
-    TableSpec::new("up", "The way from the client to the server: acknowledgements and requests.", &[])
+    TableSpec::new("up", "The direction from the client to the server: acknowledgements and requests.", &[])
         .with(&[&DIRECTION]);
 
 pub const LOSS: TableSpec = TableSpec::new("loss", "A loss model with its parameters.", &[]).choosing(Choice {
@@ -180,20 +180,29 @@ const JITTER: TableSpec = TableSpec::new(
     "jitter",
     "Random change of the delay.",
     &[
-        ParamSpec::new("amplitude", Kind::PositiveTime, "How much: see `distribution`.").needed().example("\"5 ms\""),
-        ParamSpec::text("distribution", "uniform", Kind::Described(&described(&DISTRIBUTIONS)), "How it is drawn."),
+        ParamSpec::new("amplitude", Kind::PositiveTime, "Size of the variation: see `distribution`.")
+            .needed()
+            .example("\"5 ms\""),
+        ParamSpec::text(
+            "distribution",
+            "uniform",
+            Kind::Described(&described(&DISTRIBUTIONS)),
+            "How the variation is distributed.",
+        ),
     ],
 );
 
 const REORDERING: TableSpec = TableSpec::new(
     "reordering",
-    "Packets that overtake: some are held back while later ones pass.",
+    "Reordering: some packets are held back while later ones overtake them.",
     &[
         ParamSpec::new("probability", Kind::Share, "Share of the packets that may be held back.")
             .needed()
             .example("\"1 %\""),
-        ParamSpec::new("extra_delay", Kind::PositiveTime, "How long one is held back.").needed().example("\"10 ms\""),
-        ParamSpec::whole("gap", 1, (1, 1_000_000), "packets", "At most one of so many is held back."),
+        ParamSpec::new("extra_delay", Kind::PositiveTime, "How long a packet is held back.")
+            .needed()
+            .example("\"10 ms\""),
+        ParamSpec::whole("gap", 1, (1, 1_000_000), "packets", "At most one of this many packets is held back."),
     ],
 );
 
@@ -346,9 +355,9 @@ impl DirectionSpec {
             "jitter": self.jitter.map(jitter_json),
             "reordering": self.reordering.map(reordering_json),
         });
-        if let Some(Mtu { bytes, is_told }) = self.mtu {
+        if let Some(Mtu { bytes, is_reported }) = self.mtu {
             json["mtu"] = json!(Bytes(bytes.into()).to_string());
-            json["too_big"] = json!(word_of(&TOO_BIG, is_told));
+            json["too_big"] = json!(word_of(&TOO_BIG, is_reported));
         }
         if self.corruption != Ratio::ZERO {
             json["corruption"] = json!(self.corruption.to_string());
@@ -375,12 +384,16 @@ impl DirectionSpec {
 
 /// Below 68 bytes no IPv4 packet must pass (RFC 791).
 fn read_mtu(table: &Table) -> Result<Option<Mtu>, ScenarioError> {
-    let is_told = meaning(&TOO_BIG, table.word("too_big")).expect("has a default");
+    let is_reported = meaning(&TOO_BIG, table.word("too_big")).expect("has a default");
     let Some(Bytes(bytes)) = table.optional::<Bytes>("mtu") else {
-        return if is_told { Err(table.error("too_big", "\"refused\" has no effect without `mtu`")) } else { Ok(None) };
+        return if is_reported {
+            Err(table.error("too_big", "\"refused\" has no effect without `mtu`"))
+        } else {
+            Ok(None)
+        };
     };
     match u32::try_from(bytes) {
-        Ok(bytes @ 68..) => Ok(Some(Mtu { bytes, is_told })),
+        Ok(bytes @ 68..) => Ok(Some(Mtu { bytes, is_reported })),
         _ => Err(table.error("mtu", format!("{} is not a valid MTU; allowed: 68 B to 4 GB", Bytes(bytes)))),
     }
 }

@@ -6,13 +6,13 @@ use crate::words::{Words, described};
 use playpath_units::{Kind, ParamSpec, TableSpec};
 
 const LAST_SEED: u64 = i64::MAX as u64;
-const MOST_POINTS: u64 = 10_000_000;
+const MAX_POINTS: u64 = 10_000_000;
 const VALUE: Kind = Kind::Measure("a number with its unit, such as \"50 ms\"");
 
 const SCALES: Words<(), 2> = [("linear", "equal steps", ()), ("log", "equal ratios; both ends above zero", ())];
 const SAMPLES: Words<(), 2> = [
     ("latin_hypercube", "every axis divided evenly, the points spread over all of them", ()),
-    ("random", "every point by itself", ()),
+    ("random", "every point independently", ()),
 ];
 
 pub const SWEEP: TableSpec = TableSpec::new(
@@ -30,21 +30,21 @@ pub const SWEEP: TableSpec = TableSpec::new(
         ParamSpec::new(
             "cc",
             Kind::Any("a list of names, each with its parameters in brackets"),
-            "Senders instead of the scenario's.",
+            "Senders that replace the scenario's.",
         )
         .otherwise("the scenario's senders")
         .example("[\"cubic\", \"ccplb(pob_rate=2)\"]"),
         ParamSpec::new(
             "scheduler",
             Kind::Any("a list of names, each with its parameters in brackets"),
-            "Each sender under each of these schedulers.",
+            "Schedulers; each sender is played with each of them.",
         )
         .otherwise("the scenario's")
         .example("[\"dft\", \"blest\"]"),
         ParamSpec::new(
             "abr",
             Kind::Any("a list of rules, each with its parameters"),
-            "Each sender's viewers under each of these adaptation rules.",
+            "Adaptation rules; each sender is played with each of them.",
         )
         .otherwise("the scenario's")
         .example("[\"bola\", \"throughput\"]")
@@ -77,7 +77,7 @@ const AXIS: TableSpec = TableSpec::new(
         .example("[\"0 %\", \"0.5 %\", \"2 %\"]"),
         ParamSpec::new("from", VALUE, "One end of a range.").example("\"10 ms\""),
         ParamSpec::new("to", VALUE, "The other end, in the same unit.").example("\"200 ms\""),
-        ParamSpec::whole("steps", 2, (2, MOST_POINTS), "", "Levels of a range, its ends included."),
+        ParamSpec::whole("steps", 2, (2, MAX_POINTS), "", "Levels of a range, its ends included."),
         ParamSpec::text(
             "scale",
             "linear",
@@ -91,13 +91,13 @@ const SAMPLE: TableSpec = TableSpec::new(
     "sample",
     "Points drawn from the axes, instead of the full grid.",
     &[
-        ParamSpec::new("kind", Kind::Described(&described(&SAMPLES)), "How they are drawn.")
+        ParamSpec::new("kind", Kind::Described(&described(&SAMPLES)), "How the points are drawn.")
             .needed()
             .example("\"latin_hypercube\""),
-        ParamSpec::new("points", Kind::Whole { low: 1, high: MOST_POINTS, unit: "" }, "How many.")
+        ParamSpec::new("points", Kind::Whole { low: 1, high: MAX_POINTS, unit: "" }, "How many.")
             .needed()
             .example("100"),
-        ParamSpec::whole("seed", 1, (0, LAST_SEED), "", "Of the draws."),
+        ParamSpec::whole("seed", 1, (0, LAST_SEED), "", "Random seed of the draws."),
     ],
 );
 
@@ -118,8 +118,8 @@ const PLAYED: TableSpec = TableSpec::new(
             .example("200")
             .since("0.2"),
         ParamSpec::whole("sessions", 3, (1, 1000), "", "Sessions on each path.").since("0.2"),
-        ParamSpec::whole("seed", 1, (0, LAST_SEED), "", "Of the draws.").since("0.2"),
-        ParamSpec::new("users", Kind::Text, "A table (CSV) with a user a row: settings, weight, groups.")
+        ParamSpec::whole("seed", 1, (0, LAST_SEED), "", "Random seed of the draws.").since("0.2"),
+        ParamSpec::new("users", Kind::Text, "A table (CSV) with one user per row: settings, weight, groups.")
             .otherwise("none")
             .example("\"users.csv\"")
             .since("0.2"),
@@ -127,18 +127,14 @@ const PLAYED: TableSpec = TableSpec::new(
             .otherwise("none")
             .example("[\"operator\"]")
             .since("0.2"),
-        ParamSpec::new(
-            "baseline",
-            Kind::Text,
-            "Sender that the viewers have today, which the others are held against.",
-        )
-        .otherwise("the first sender")
-        .example("\"cubic\"")
-        .since("0.2"),
+        ParamSpec::new("baseline", Kind::Text, "Sender in use today, with which the others are compared.")
+            .otherwise("the first sender")
+            .example("\"cubic\"")
+            .since("0.2"),
         ParamSpec::flag(
             "complete",
             false,
-            "The links or users are all there are, and no sample of more: a race is about them alone.",
+            "The links or users are the whole population and not a sample of it: a race is about them alone.",
         )
         .since("0.3"),
     ],
@@ -155,13 +151,13 @@ pub const DISTRIBUTION: TableSpec = TableSpec::new(
         ParamSpec::new("normal", Kind::Table(&NORMAL), NORMAL.doc)
             .example("{ mean = \"60 ms\", sd = \"10 ms\" }")
             .since("0.2"),
-        ParamSpec::new("uniform", Kind::List(&VALUE, 2, 2), "Anywhere between two values.")
+        ParamSpec::new("uniform", Kind::List(&VALUE, 2, 2), "Uniform between two values.")
             .example("[\"20 ms\", \"200 ms\"]")
             .since("0.2"),
         ParamSpec::new(
             "log_uniform",
             Kind::List(&VALUE, 2, 2),
-            "Anywhere between two values above zero, by their ratio.",
+            "Between two values above zero, uniform in the logarithm.",
         )
         .example("[\"1 Mbit/s\", \"50 Mbit/s\"]")
         .since("0.2"),
@@ -175,13 +171,19 @@ pub const DISTRIBUTION: TableSpec = TableSpec::new(
         ParamSpec::new(
             "weights",
             Kind::List(&Kind::Number { low: f64::MIN_POSITIVE, high: f64::MAX, unit: "" }, 1, usize::MAX),
-            "Of `choice`: how likely each is.",
+            "Relative probability of each value of `choice`.",
         )
         .otherwise("equal")
         .example("[6, 1]")
         .since("0.2"),
-        ParamSpec::new("min", VALUE, "Least; not of `choice`.").otherwise("no bound").example("\"5 ms\"").since("0.2"),
-        ParamSpec::new("max", VALUE, "Most; not of `choice`.").otherwise("no bound").example("\"800 ms\"").since("0.2"),
+        ParamSpec::new("min", VALUE, "Lower bound; not with `choice`.")
+            .otherwise("no bound")
+            .example("\"5 ms\"")
+            .since("0.2"),
+        ParamSpec::new("max", VALUE, "Upper bound; not with `choice`.")
+            .otherwise("no bound")
+            .example("\"800 ms\"")
+            .since("0.2"),
     ],
 );
 
@@ -189,7 +191,10 @@ const LOGNORMAL: TableSpec = TableSpec::new(
     "distribution.lognormal",
     "Log-normal.",
     &[
-        ParamSpec::new("median", VALUE, "Half of the paths have less.").needed().example("\"60 ms\"").since("0.2"),
+        ParamSpec::new("median", VALUE, "Median: half of the paths have less.")
+            .needed()
+            .example("\"60 ms\"")
+            .since("0.2"),
         ParamSpec::new("sigma", VALUE, "Standard deviation of the logarithm, without a unit.")
             .needed()
             .example("0.5")

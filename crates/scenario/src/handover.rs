@@ -20,8 +20,8 @@ pub enum Handover {
 
 const WORDS: Words<Handover, 3> = [
     ("none", "all its paths are used at once, by MPTCP or multipath QUIC", Handover::None),
-    ("migrate", "one path at a time; the connection goes on over the next one (QUIC)", Handover::Migrate),
-    ("reconnect", "one path at a time; a new connection over the next one asks for the rest", Handover::Reconnect),
+    ("migrate", "one path at a time; the connection continues over the next one (QUIC)", Handover::Migrate),
+    ("reconnect", "one path at a time; a new connection over the next one requests the rest", Handover::Reconnect),
 ];
 
 pub const HANDOVER: [ParamSpec; 2] = [
@@ -38,7 +38,7 @@ pub const HANDOVER: [ParamSpec; 2] = [
         "handover_after",
         "1 s",
         Kind::Time,
-        "So long after an outage began the client's system notices it: with `handover` it takes the next path, without it new connections over several paths begin on the next one.",
+        "Time from the start of an outage until the client's system notices it: with `handover` it then takes the next path; without it, new connections over several paths begin on the next one.",
     )
     .in_kernel("refused")
     .since("0.3"),

@@ -24,7 +24,7 @@ pub fn link(scenario: &Scenario) -> Result<IdealLink, ScenarioError> {
     if scenario.senders.len() > 1 {
         return refuse("congestion control, so no second [[sender]]");
     }
-    if let Some(key) = scenario.player.as_ref().and_then(PlayerSpec::tells_beyond_requests) {
+    if let Some(key) = scenario.player.as_ref().and_then(PlayerSpec::signalling_setting) {
         return refuse(&format!("server that exchanges data with the player, so no `player.{key}`"));
     }
     let [path] = scenario.paths.as_slice() else { return refuse("second [[path]]") };

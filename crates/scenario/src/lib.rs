@@ -37,7 +37,7 @@ pub use edit::edit;
 pub use handover::{Handover, HandoverSpec};
 pub use live::{LiveKind, LiveSource};
 pub use origin::OriginSpec;
-pub use own::{Own, RuleSpec, Workshop};
+pub use own::{CodeLoader, Own, RuleSpec};
 pub use path::{PathSpec, SharedLinkSpec};
 pub use player::PlayerSpec;
 pub use quic::QuicSpec;
@@ -50,7 +50,7 @@ pub use viewer::ViewerSpec;
 
 use check::{check, refuse_unread};
 use document::Document;
-use playpath_transport::mptcp::MOST_PATHS;
+use playpath_transport::mptcp::MAX_PATHS;
 use playpath_units::names::unknown;
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Kind, ParamSpec, TableSpec};
@@ -73,7 +73,7 @@ impl ScenarioError {
 /// Reads a file that a scenario names; the pure crate does no IO itself. Error: one line.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 
-/// How long, how often, with which packets.
+/// Duration, number of replications, settings of packets and of the simulator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSpec {
     pub seeds: u32,
@@ -224,8 +224,8 @@ impl Scenario {
                 return Err(root.error(&key, unknown("path", name, names)));
             }
             let used = if sender.paths.is_empty() { self.paths.len() } else { sender.paths.len() };
-            if plays && used > MOST_PATHS {
-                let problem = format!("{used} paths are more than one connection can use; allowed: up to {MOST_PATHS}");
+            if plays && used > MAX_PATHS {
+                let problem = format!("{used} paths are more than one connection can use; allowed: up to {MAX_PATHS}");
                 return Err(root.error(&key, problem));
             }
             if plays
@@ -282,8 +282,8 @@ impl Scenario {
     /// Traffic that follows the sender can have its congestion control.
     fn check_traffic(&self) -> Result<(), ScenarioError> {
         for (i, group) in self.traffic.iter().enumerate() {
-            let beside = self.senders.iter().try_for_each(|sender| group.sender_beside(sender).map(drop));
-            beside.map_err(|why| ScenarioError(format!("traffic[{i}]: {why}")))?;
+            let resolved = self.senders.iter().try_for_each(|sender| group.resolved_sender(sender).map(drop));
+            resolved.map_err(|why| ScenarioError(format!("traffic[{i}]: {why}")))?;
         }
         Ok(())
     }
@@ -306,7 +306,7 @@ impl Scenario {
 
 const RUN: TableSpec = TableSpec::new(
     "run",
-    "How long, how often, with which packets.",
+    "Duration, number of replications, settings of packets and of the simulator.",
     &[
         ParamSpec::whole("seeds", 10, (1, 1_000_000), "", "Replications; each has its own random draws.").example("44"),
         ParamSpec::whole(
@@ -319,7 +319,7 @@ const RUN: TableSpec = TableSpec::new(
         ParamSpec::new(
             "duration",
             Kind::PositiveTime,
-            "End of the run. With a video a run ends when it has been played, at the latest here.",
+            "End of the run. With a video the run ends when the video has been played, and no later than this.",
         )
         .otherwise("four times the video's length and a minute; a minute without a video")
         .example("\"60 s\""),
@@ -346,7 +346,7 @@ const RUN: TableSpec = TableSpec::new(
             "The most events that a run of the simulator may take; one that takes more fails.",
         )
         .example("1_000_000")
-        .in_kernel("no say")
+        .in_kernel("no effect")
         .since("0.2"),
         transport::MSS,
     ],
@@ -356,7 +356,7 @@ const PREFER_RANGE: &str = "range";
 
 const VERDICT: TableSpec = TableSpec::new(
     "verdict",
-    "By what senders are ranked.",
+    "How senders are ranked.",
     &[ParamSpec::text(
         "prefer",
         PREFER_RANGE,
@@ -369,7 +369,7 @@ const VERDICT: TableSpec = TableSpec::new(
             ("qoe_linear_pensieve", "that of Pensieve"),
             ("p1203_o35", "ITU-T P.1203's score of picture and stalls"),
         ]),
-        "What comes first.",
+        "What the ranking puts first.",
     )
     .example("\"stalls\"")
     .since("0.3")],
@@ -377,7 +377,7 @@ const VERDICT: TableSpec = TableSpec::new(
 
 const CHOICE: TableSpec = TableSpec::new(
     "choice",
-    "What is compared besides senders, as `--vary` does: values of a setting, combined with those of others, for every sender.",
+    "A setting that is compared in addition to senders, as with `--vary`: its values are combined with those of the other choices, for every sender.",
     &[
         ParamSpec::new("key", Kind::Text, "The setting, as `--set` takes it.")
             .needed()
@@ -386,7 +386,7 @@ const CHOICE: TableSpec = TableSpec::new(
         ParamSpec::new(
             "values",
             Kind::List(&Kind::Any("a value of the setting"), 2, usize::MAX),
-            "Its values, two or more; the others are held against the first.",
+            "Its values, two or more; the others are compared with the first.",
         )
         .needed()
         .example("[\"droptail\", \"fq_codel\"]")

@@ -22,7 +22,7 @@ pub struct ManifestSpec {
 /// `manifest` as a table, in a resolved scenario.
 pub const MANIFEST: TableSpec = TableSpec::new(
     "video.manifest",
-    "A manifest with what it names, as a resolved scenario carries it.",
+    "A manifest together with the playlists that it refers to, as it is stored in a resolved scenario.",
     &[
         ParamSpec::new(
             "format",
@@ -31,12 +31,12 @@ pub const MANIFEST: TableSpec = TableSpec::new(
                 ("hls", "HLS playlist"),
                 ("sabre", "Sabre's movie in JSON"),
             ]),
-            "What it is.",
+            "Format of the manifest.",
         )
         .needed()
         .example("\"hls\""),
-        ParamSpec::new("content", Kind::Text, "Its text.").needed(),
-        ParamSpec::new("playlists", Kind::TextsByName, "The playlists that it names."),
+        ParamSpec::new("content", Kind::Text, "Text of the manifest.").needed(),
+        ParamSpec::new("playlists", Kind::TextsByName, "The playlists that the manifest refers to, by name."),
     ],
 );
 

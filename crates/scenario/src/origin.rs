@@ -9,24 +9,24 @@ use serde_json::{Value, json};
 
 pub const ORIGIN: TableSpec = TableSpec::new(
     "origin",
-    "What serves the segments: a cache that misses, errors, silence, hosts to turn to. Needs `player.kind` = \"dash\".",
+    "What serves the segments: cache misses, errors, requests that get no response, alternative hosts. Needs `player.kind` = \"dash\".",
     &[
         ParamSpec::text("misses", "0 %", Kind::Share, "Share of segments that the cache must fetch first.")
             .example("\"10 %\"")
             .since("0.2"),
-        ParamSpec::text("miss_delay", "200 ms", Kind::PositiveTime, "How much later their first byte comes.")
+        ParamSpec::text("miss_delay", "200 ms", Kind::PositiveTime, "Delay that a miss adds to the first byte.")
             .since("0.2"),
         ParamSpec::text(
             "law",
             "fixed",
             Kind::Described(&[
-                ("fixed", "`miss_delay` of every miss"),
-                ("exponential", "its mean; drawn for each segment"),
+                ("fixed", "`miss_delay` for every miss"),
+                ("exponential", "`miss_delay` is the mean; drawn for each segment"),
             ]),
             "How long a miss takes.",
         )
         .since("0.2"),
-        ParamSpec::text("errors", "0 %", Kind::Share, "Share of requests that are answered by an error.")
+        ParamSpec::text("errors", "0 %", Kind::Share, "Share of requests that are answered with an error.")
             .example("\"1 %\"")
             .since("0.2"),
         ParamSpec::text("hangs", "0 %", Kind::Share, "Share of requests that are never answered.")
@@ -35,14 +35,20 @@ pub const ORIGIN: TableSpec = TableSpec::new(
         ParamSpec::new(
             "down",
             Kind::List(&Kind::Time, 2, 2),
-            "From when to when, since the start of the run, the first host answers with errors only.",
+            "Start and end, since the start of the run, of a period in which the first host answers with errors only.",
         )
         .otherwise("never")
         .example("[\"30 s\", \"50 s\"]")
         .since("0.2"),
-        ParamSpec::whole("hosts", 1, (1, 16), "", "Hosts with the same segments that the player may turn to.")
-            .example("2")
-            .since("0.2"),
+        ParamSpec::whole(
+            "hosts",
+            1,
+            (1, 16),
+            "",
+            "Number of hosts with the same segments, between which the player can switch.",
+        )
+        .example("2")
+        .since("0.2"),
     ],
 );
 

@@ -1,7 +1,7 @@
 //! Congestion controls and ABR rules from outside the registries: code of the user's own, named by where it is.
 //!
 //! `MODULE:NAME` is a class of a Python module. The scenario only keeps the
-//! name, the parameters and the hash of the source; who runs it makes the code out of them ([`Workshop`]).
+//! name, the parameters and the hash of the source; who runs it makes the code out of them ([`CodeLoader`]).
 //! Tested by `tests/python/test_own.py`.
 
 use crate::reader::Table;
@@ -26,7 +26,7 @@ pub struct Own {
 }
 
 /// Makes code out of what a scenario names.
-pub trait Workshop {
+pub trait CodeLoader {
     /// Error: one line.
     fn control(&self, own: &Own) -> Result<Prototype, String>;
     /// Error: one line.
@@ -119,9 +119,9 @@ impl RuleSpec {
         }
     }
 
-    fn make(&mut self, workshop: &dyn Workshop) -> Result<(), ScenarioError> {
+    fn make(&mut self, code_loader: &dyn CodeLoader) -> Result<(), ScenarioError> {
         if let RuleSpec::Own(own, made) = self {
-            *made = Some(workshop.rule(own).map_err(ScenarioError::new)?);
+            *made = Some(code_loader.rule(own).map_err(ScenarioError::new)?);
         }
         Ok(())
     }
@@ -142,17 +142,17 @@ impl Scenario {
     }
 
     /// The same scenario with the code that a run with this sender needs. Error: one line.
-    pub fn made(&self, sender: &str, workshop: &dyn Workshop) -> Result<Scenario, ScenarioError> {
+    pub fn made(&self, sender: &str, code_loader: &dyn CodeLoader) -> Result<Scenario, ScenarioError> {
         let mut scenario = self.clone();
         let chosen = scenario.senders.iter_mut().filter(|s| s.name == sender);
         for spec in chosen.chain(scenario.traffic.iter_mut().map(|t| &mut t.sender)) {
             if let Some(own) = spec.cc.own() {
-                let made = workshop.control(own).map_err(ScenarioError::new)?;
+                let made = code_loader.control(own).map_err(ScenarioError::new)?;
                 spec.cc.prototype = Some(made);
             }
-            spec.abr.as_mut().map_or(Ok(()), |rule| rule.make(workshop))?;
+            spec.abr.as_mut().map_or(Ok(()), |rule| rule.make(code_loader))?;
         }
-        scenario.player.as_mut().and_then(|p| p.own_rule_mut()).map_or(Ok(()), |rule| rule.make(workshop))?;
+        scenario.player.as_mut().and_then(|p| p.own_rule_mut()).map_or(Ok(()), |rule| rule.make(code_loader))?;
         Ok(scenario)
     }
 }

@@ -17,12 +17,13 @@ const UP_KEY: ParamSpec = ParamSpec::new("up", Kind::Table(&UP), UP.doc);
 
 pub const LINK: TableSpec = TableSpec::new(
     "link",
-    "A link that several paths share, named in their `via`. Its keys describe the way to the client.",
+    "A link that several paths share, named in their `via`. Its keys describe the direction to the client.",
     &[
         ParamSpec::new("name", Kind::Text, "What `via` calls it; unique.")
             .otherwise("link1, link2, …")
             .example("\"core\""),
-        ParamSpec::text("rtt", "0 s", Kind::Time, "Round trip that it adds, half of it each way.").example("\"10 ms\""),
+        ParamSpec::text("rtt", "0 s", Kind::Time, "Round-trip time that the link adds, half of it in each direction.")
+            .example("\"10 ms\""),
         UP_KEY,
     ],
 )
@@ -30,7 +31,7 @@ pub const LINK: TableSpec = TableSpec::new(
 
 pub const PATH: TableSpec = TableSpec::new(
     "path",
-    "A path between server and client; at least one. Its keys describe the way to the client, `up` the way back.",
+    "A path between server and client; at least one. Its keys describe the direction to the client, `up` the reverse direction.",
     &[
         ParamSpec::new("name", Kind::Text, "What reports and `paths` call it; unique.")
             .otherwise("path1, path2, …")
@@ -38,7 +39,7 @@ pub const PATH: TableSpec = TableSpec::new(
         ParamSpec::new(
             "rtt",
             Kind::Time,
-            "Base round-trip time, without queueing and without shared links; half of it each way.",
+            "Base round-trip time, without queueing and without shared links; half of it in each direction.",
         )
         .needed()
         .example("\"50 ms\""),
@@ -69,17 +70,17 @@ pub const PATH: TableSpec = TableSpec::new(
 
 const OUTAGE: TableSpec = TableSpec::new(
     "path.outage",
-    "A time in which the path's own link loses everything, both ways.",
+    "A period in which the path's own link loses everything, in both directions.",
     &[
         ParamSpec::new("from", Kind::Time, "Since the start of the run.").needed().example("\"20 s\""),
-        ParamSpec::new("until", Kind::Time, "Since the start of the run; later than `from`.")
+        ParamSpec::new("until", Kind::Time, "End of the outage, since the start of the run; later than `from`.")
             .otherwise("for good")
             .example("\"30 s\""),
         ParamSpec::text(
             "spread",
             "0 s",
             Kind::Time,
-            "Both come up to this much later, by the seed; at a fixed time every seed meets the outage in the same phase of its timers.",
+            "Start and end are delayed by up to this much, drawn from the seed; at a fixed time every seed meets the outage in the same phase of its timers.",
         )
         .example("\"5 s\"")
         .since("0.3"),
@@ -88,16 +89,21 @@ const OUTAGE: TableSpec = TableSpec::new(
 
 const REBINDING: TableSpec = TableSpec::new(
     "path.rebinding",
-    "A NAT on the path gives the client another port: packets for the one before are lost, and a TCP server resets.",
+    "A NAT on the path gives the client another port: packets for the previous port are lost, and a TCP server resets the connection.",
     &[
         ParamSpec::new("at", Kind::Time, "Since the start of the run.").needed().example("\"20 s\"").since("0.3"),
-        ParamSpec::new("every", Kind::PositiveTime, "And then again each time after this.")
+        ParamSpec::new("every", Kind::PositiveTime, "Interval at which it happens again.")
             .otherwise("once")
             .example("\"30 s\"")
             .since("0.3"),
-        ParamSpec::text("spread", "0 s", Kind::Time, "The first comes up to this much later, by the seed.")
-            .example("\"5 s\"")
-            .since("0.3"),
+        ParamSpec::text(
+            "spread",
+            "0 s",
+            Kind::Time,
+            "The first one is delayed by up to this much, drawn from the seed.",
+        )
+        .example("\"5 s\"")
+        .since("0.3"),
     ],
 );
 

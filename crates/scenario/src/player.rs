@@ -94,7 +94,7 @@ impl PlayerSpec {
     }
 
     /// A setting by which player and server tell one another more than requests and responses.
-    pub(crate) fn tells_beyond_requests(&self) -> Option<&'static str> {
+    pub(crate) fn signalling_setting(&self) -> Option<&'static str> {
         if self.entry.name != "dash" {
             return None;
         }

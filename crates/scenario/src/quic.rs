@@ -23,13 +23,13 @@ pub struct QuicSpec {
 }
 
 /// A change of settings: the habits of a stack.
-type Habits = fn(&mut Config);
+type ApplySettings = fn(&mut Config);
 
-const STACKS: Words<Habits, 5> = [
+const STACKS: Words<ApplySettings, 5> = [
     ("rfc", "what RFC 9002 recommends: a window of 10 packets, pacing at 1.25 x cwnd / srtt", |_| {}),
     (
         "quinn",
-        "quinn 0.11 with its defaults: a window of 12 kB, paced in trains of 10 packets or more, 10 MB held of each stream",
+        "quinn 0.11 with its defaults: a window of 12 kB, paced in trains of 10 packets or more, a send buffer of 10 MB for each stream",
         |c| {
             // quinn-proto 0.11.19: congestion/cubic.rs (14 720 bytes, at most 10 x 1200), config/transport.rs (send_window, the upper bound of
             // MTU discovery), connection/pacing.rs (1.25, trains of what 2 ms hold, 10 to 256 packets); quinn 0.11, connection.rs
@@ -46,7 +46,7 @@ const STACKS: Words<Habits, 5> = [
     (
         "noq",
         "noq 1.4 with its defaults: a window of 12 kB, paced in trains of 10 packets or more, of 10 ms at most, by a control's own rate \
-         packet by packet; 10 MB held of each stream",
+         packet by packet; a send buffer of 10 MB for each stream",
         |c| {
             // noq-proto 1.4.0: congestion/cubic.rs, config/transport.rs as quinn; connection/pacing.rs (rate_capacity: 2 ms, 10 to 256 packets,
             // MAX_BURST_INTERVAL 10 ms; delay_at_rate waits for the shortfall alone).
@@ -97,7 +97,7 @@ const STACKS: Words<Habits, 5> = [
     ),
 ];
 
-const CLIENTS: Words<Habits, 4> = [
+const CLIENTS: Words<ApplySettings, 4> = [
     ("rfc", "an ACK for every second packet (RFC 9000 §13.2.2), windows that double up to 16 and 24 MiB", |_| {}),
     ("chromium", "Chromium 156: windows of 6 and 15 MiB, after a hundred packets an ACK for every tenth", |c| {
         // Measured on the wire, headless, July 2026; the bounds of the windows and the quarter of a round trip are those of its source
@@ -117,7 +117,7 @@ const CLIENTS: Words<Habits, 4> = [
     ),
     (
         "ngtcp2",
-        "ngtcp2's client: windows of 6 and 15 MiB that double up to 16 and 24, one ACK for all that has come when it reads",
+        "ngtcp2's client: windows of 6 and 15 MiB that double up to 16 and 24, one ACK for everything that has arrived when it reads",
         |c| {
             // `gtlsclient --help` of 0.12.1 (--max-stream-data-bidi-local, --max-data, --max-stream-window, --max-window);
             // examples/client.cc, Client::on_read: it reads until nothing is left, then writes.
@@ -137,18 +137,23 @@ const WAKE: Duration = Duration::from_micros(50);
 fn base(stack: &'static str, client: &'static str) -> Config {
     let mut config =
         Config { datagram_bytes: 1452, send_buffer: 4 << 20, idle_timeout: Duration::ZERO, ..Config::default() };
-    let habits = [meaning(&STACKS, Some(stack)), meaning(&CLIENTS, Some(client))];
-    habits.into_iter().flatten().for_each(|habits| habits(&mut config));
+    let apply = [meaning(&STACKS, Some(stack)), meaning(&CLIENTS, Some(client))];
+    apply.into_iter().flatten().for_each(|apply| apply(&mut config));
     config
 }
 
-const STACK: ParamSpec =
-    ParamSpec::text("stack", "rfc", Kind::Described(&described(&STACKS)), "Whose habits the server has.").since("0.3");
+const STACK: ParamSpec = ParamSpec::text(
+    "stack",
+    "rfc",
+    Kind::Described(&described(&STACKS)),
+    "QUIC stack whose behaviour the server follows.",
+)
+.since("0.3");
 const CLIENT: ParamSpec = ParamSpec::text(
     "client",
     "rfc",
     Kind::Described(&described(&CLIENTS)),
-    "Whose habits the client has: when it acknowledges, what it lets come.",
+    "QUIC stack whose behaviour the client follows: when it acknowledges, and its flow-control windows.",
 )
 .since("0.3");
 
@@ -169,7 +174,7 @@ const QUIC: [Field; 15] = [
         write: |c| json!(c.datagram_bytes),
     },
     Field {
-        spec: ParamSpec::text("tls", "full", Kind::Described(&described(&RESUMPTIONS)), "What the handshake begins with.").since("0.3"),
+        spec: ParamSpec::text("tls", "full", Kind::Described(&described(&RESUMPTIONS)), "Kind of handshake.").since("0.3"),
         read: |t, key, c| c.tls.resumption = meaning(&RESUMPTIONS, t.word(key)).expect("has a default"),
         write: |c| json!(word_of(&RESUMPTIONS, c.tls.resumption)),
     },
@@ -179,7 +184,7 @@ const QUIC: [Field; 15] = [
             2200,
             (1, 1_000_000),
             "bytes",
-            "Certificate chain of the server, which a full handshake carries: beyond three times the client's first flight it costs a round trip.",
+            "Size of the server's certificate chain, which a full handshake carries: beyond three times the client's first flight it costs a round trip.",
         )
         .since("0.3"),
         read: |t, key, c| c.tls.certificate = t.get(key),
@@ -234,7 +239,7 @@ const QUIC: [Field; 15] = [
         spec: ParamSpec::new(
             "wakes_in",
             Kind::PositiveTime,
-            "The server reads all that comes within this time before it sends, as a program does that is woken by a socket.",
+            "The server reads everything that arrives within this time before it sends, as a program does that is woken by its socket.",
         )
         .otherwise("it answers each datagram")
         .example("\"50 us\"")
@@ -246,7 +251,7 @@ const QUIC: [Field; 15] = [
         spec: ParamSpec::new(
             "ack_every",
             Kind::Whole { low: 1, high: 1000, unit: "packets" },
-            "The client acknowledges every so many packets (RFC 9000 §13.2.2).",
+            "The client sends one acknowledgement for this many packets (RFC 9000 §13.2.2).",
         )
         .otherwise(OF_CLIENT)
         .example("10")
@@ -258,7 +263,7 @@ const QUIC: [Field; 15] = [
         spec: ParamSpec::new(
             "ack_later",
             Kind::Whole { low: 1, high: 1000, unit: "packets" },
-            "After a hundred packets the client acknowledges every so many, or after a quarter of the smallest round trip.",
+            "After the first hundred packets the client sends one acknowledgement for this many, or after a quarter of the smallest round trip.",
         )
         .otherwise("`ack_every`; the client's")
         .example("10")
@@ -271,7 +276,7 @@ const QUIC: [Field; 15] = [
         write: |c| json!(c.ack.later.map(|later| later.every)),
     },
     Field {
-        spec: ParamSpec::text("max_ack_delay", "25 ms", Kind::PositiveTime, "The client acknowledges at the latest then.").since("0.3"),
+        spec: ParamSpec::text("max_ack_delay", "25 ms", Kind::PositiveTime, "Longest time by which the client delays an acknowledgement.").since("0.3"),
         read: |t, key, c| c.ack.max_delay = t.get(key),
         write: |c| json!(c.ack.max_delay.to_string()),
     },
@@ -284,7 +289,7 @@ const QUIC: [Field; 15] = [
         write: |c| json!(Bytes(c.flow.stream).to_string()),
     },
     Field {
-        spec: ParamSpec::new("max_stream_window", Kind::Size, "Up to where it doubles when used up within two round trips.")
+        spec: ParamSpec::new("max_stream_window", Kind::Size, "Limit up to which the window doubles whenever it is used up within two round trips.")
             .otherwise(OF_CLIENT)
             .example("\"1 MiB\"")
             .since("0.3"),
@@ -300,7 +305,7 @@ const QUIC: [Field; 15] = [
         write: |c| json!(Bytes(c.flow.connection).to_string()),
     },
     Field {
-        spec: ParamSpec::new("send_buffer", Kind::Size, "What the server holds of each stream, sent or not.")
+        spec: ParamSpec::new("send_buffer", Kind::Size, "Size of the server's send buffer for each stream: bytes unsent or unacknowledged.")
             .otherwise(OF_STACK)
             .example("\"1 MB\"")
             .since("0.3"),

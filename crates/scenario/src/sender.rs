@@ -141,7 +141,7 @@ pub struct SenderSpec {
     pub cc: CcSpec,
     /// Names of the paths it may use; all if empty.
     pub paths: Vec<String>,
-    /// Of MPTCP connections; over one path it has no say.
+    /// Of MPTCP connections; it has no effect over a single path.
     pub scheduler: SchedulerSpec,
     pub abr: Option<RuleSpec>,
     /// What its connections do when a path breaks.
@@ -204,10 +204,10 @@ const CC: TableSpec = TableSpec::new("cc", "A congestion control with its parame
 /// `[[sender]]`; a `[[traffic]]` has the same keys.
 pub const SENDER: TableSpec = TableSpec::new(
     "sender",
-    "What serves the video: a congestion control and the habits of its transport. One is played after the other, on the same paths.",
+    "What serves the video: a congestion control and the settings of its transport. Senders are played one after the other, over the same paths.",
     &[
         ParamSpec::new("name", Kind::Text, "Unique label.")
-            .otherwise("the control and what differs from its profile; of traffic its kind")
+            .otherwise("the control and what differs from its profile; for traffic its kind")
             .example("\"newcwv paced\""),
         ParamSpec::text(
             "cc",
@@ -225,10 +225,10 @@ pub const SENDER: TableSpec = TableSpec::new(
             "scheduler",
             "linux",
             Kind::Named(&SCHEDULER),
-            "MPTCP scheduler, with its parameters (`playpath list scheduler`); by default that of stock kernels. Over one path it has no say.",
+            "MPTCP scheduler, with its parameters (`playpath list scheduler`); by default that of stock kernels. It has no effect over a single path.",
         )
         .example("\"blest\"")
-        .in_kernel("Linux's MPTCP has its own only, which stands for `linux` and `dft`; the wire world has all"),
+        .in_kernel("Linux's MPTCP has only its own, which is used for `linux` and `dft`; the wire world has all"),
         ParamSpec::new(
             "abr",
             abr::RULE,
@@ -240,7 +240,7 @@ pub const SENDER: TableSpec = TableSpec::new(
         ParamSpec::new(
             "notsent_lowat",
             Kind::Size,
-            "Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT). Priorities do not change the order of what is in the socket.",
+            "Maximum of unsent bytes that the video's server keeps in the socket (TCP_NOTSENT_LOWAT). Priorities do not reorder what is already in the socket.",
         )
         .otherwise("as many as `send_buffer` takes")
         .example("\"16 kB\"")
@@ -250,7 +250,7 @@ pub const SENDER: TableSpec = TableSpec::new(
             "transport",
             "tcp",
             Kind::Named(&TRANSPORT),
-            "Transport, or a table with its keys; those may also stand beside it, without a table.",
+            "Transport, or a table with its keys; they can also be given next to it, without a table.",
         )
         .example("{ name = \"tcp\", sack = false }")
         .since("0.3"),

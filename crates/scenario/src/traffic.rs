@@ -22,9 +22,9 @@ pub enum StartLaw {
 }
 
 const START_LAWS: Words<StartLaw, 3> = [
-    ("uniform", "anywhere: Poisson arrivals, given their number", StartLaw::Uniform),
-    ("rising", "more and more: their rate rises from zero", StartLaw::Rising),
-    ("falling", "most at once, then fewer: their rate falls to zero", StartLaw::Falling),
+    ("uniform", "uniform: Poisson arrivals, given their number", StartLaw::Uniform),
+    ("rising", "the arrival rate rises from zero", StartLaw::Rising),
+    ("falling", "the arrival rate falls to zero", StartLaw::Falling),
 ];
 
 impl StartLaw {
@@ -40,20 +40,20 @@ impl StartLaw {
 
 pub const TRAFFIC: TableSpec = TableSpec::new(
     "traffic",
-    "A group of equal sources of cross traffic. It has the keys of a sender, too.",
+    "A group of identical sources of cross traffic. It also has the keys of a sender.",
     &[
         ParamSpec::whole("count", 1, (1, 100_000), "", "Number of sources.").example("3").in_kernel("200 in all at most"),
-        ParamSpec::text("start", "0 s", Kind::Time, "Start of the earliest, since the start of the run.").example("\"20 s\""),
+        ParamSpec::text("start", "0 s", Kind::Time, "Start of the first source, since the start of the run.").example("\"20 s\""),
         ParamSpec::text("start_spread", "0 s", Kind::Time, "Each source starts at `start` plus a random share of this.")
             .example("\"10 s\""),
         ParamSpec::text(
             "start_law",
             "uniform",
             Kind::Described(&described(&START_LAWS)),
-            "How the starts lie in `start_spread`: a flash crowd rises or falls.",
+            "How the starts are distributed within `start_spread`: a flash crowd rises or falls.",
         )
         .since("0.2"),
-        ParamSpec::new("stop", Kind::Time, "End of all, since the start of the run; after `start`.")
+        ParamSpec::new("stop", Kind::Time, "End of all sources, since the start of the run; after `start`.")
             .otherwise("the end of the run")
             .example("\"80 s\""),
         ParamSpec::text(
@@ -75,15 +75,15 @@ pub const TRAFFIC: TableSpec = TableSpec::new(
     variants: || {
         let variant = |(name, summary, keys)| Variant { name, aliases: &[], summary, keys };
         vec![
-            variant(("bulk", "a transfer without end, as FTP: sends whatever the window allows", &[])),
+            variant(("bulk", "an endless transfer, such as FTP: sends whatever the window allows", &[])),
             variant((
                 "web",
-                "fetches objects of Pareto sizes over one connection: after a think time, or at exponential arrivals of its own",
+                "fetches objects with Pareto-distributed sizes over one connection: after a think time, or with exponential inter-arrival times",
                 WEB,
             )),
             variant((
                 "frames",
-                "a cloud game, a call, a camera: takes a picture at a fixed interval and never waits; the delay of each is measured",
+                "a cloud game, a call or a camera: sends a picture at a fixed interval and never waits; the delay of each is measured",
                 FRAMES,
             )),
             variant(("udp", "packets at a constant rate, on and off; does not react to loss", UDP)),
@@ -97,13 +97,13 @@ const WEB: &[ParamSpec] = &[
         "think_time",
         "500 ms",
         Kind::PositiveTime,
-        "Mean of the exponential time from an object to the next request.",
+        "Mean of the exponentially distributed time from an object to the next request.",
     )
     .example("\"3 s\""),
     ParamSpec::new(
         "inter_arrival",
         Kind::PositiveTime,
-        "Mean of the exponential time from request to request; instead of `think_time`.",
+        "Mean of the exponentially distributed time from request to request; instead of `think_time`.",
     )
     .otherwise("`think_time`")
     .example("\"700 ms\""),
@@ -113,12 +113,16 @@ const WEB: &[ParamSpec] = &[
 ];
 
 const UDP: &[ParamSpec] = &[
-    ParamSpec::new("rate", Kind::Rate, "While on.").needed().example("\"1 Mbit/s\""),
+    ParamSpec::new("rate", Kind::Rate, "Rate while it sends.").needed().example("\"1 Mbit/s\""),
     ParamSpec::whole("packet_bytes", 1000, (29, 65_000), "bytes", "Size of a datagram with its headers."),
-    ParamSpec::new("on", Kind::PositiveTime, "Mean length of the exponential periods in which it sends; with `off`.")
-        .otherwise("always on")
-        .example("\"1 s\""),
-    ParamSpec::new("off", Kind::PositiveTime, "Mean length of the periods between; with `on`.")
+    ParamSpec::new(
+        "on",
+        Kind::PositiveTime,
+        "Mean length of the exponentially distributed periods in which it sends; needs `off`.",
+    )
+    .otherwise("always on")
+    .example("\"1 s\""),
+    ParamSpec::new("off", Kind::PositiveTime, "Mean length of the pauses between them; needs `on`.")
         .otherwise("always on")
         .example("\"2 s\""),
     ParamSpec::text("field", "not_ect", Kind::Described(&described(&FIELDS)), "ECN field of its packets.")
@@ -136,20 +140,20 @@ const FRAMES: &[ParamSpec] = &[
 const FIELDS: Words<EcnField, 3> = [
     ("not_ect", "not ECN-capable", EcnField::NotEct),
     ("ect0", "as a classic sender", EcnField::Ect0),
-    ("ect1", "as a scalable sender, though it answers no mark", EcnField::Ect1),
+    ("ect1", "as a scalable sender, although it does not react to marks", EcnField::Ect1),
 ];
 
 const RTT: TableSpec = TableSpec::new(
     "traffic.rtt",
     "A round trip that is drawn for each source.",
     &[
-        ParamSpec::new("uniform", Kind::List(&Kind::Time, 2, 2), "Least and most.")
+        ParamSpec::new("uniform", Kind::List(&Kind::Time, 2, 2), "Smallest and largest value.")
             .needed()
             .example("[\"20 ms\", \"440 ms\"]"),
         ParamSpec::flag(
             "whole",
             false,
-            "It is the whole round trip, the path's where that is longer; else it is added.",
+            "The drawn value is the whole round trip, or the path's if that is longer; otherwise it is added to the path's.",
         ),
     ],
 );
@@ -333,7 +337,7 @@ impl TrafficSpec {
     }
 
     /// Its transport in a run of `compared`. Error: it cannot have that one's congestion control.
-    pub fn sender_beside(&self, compared: &SenderSpec) -> Result<SenderSpec, String> {
+    pub fn resolved_sender(&self, compared: &SenderSpec) -> Result<SenderSpec, String> {
         let cc = if self.follows { &compared.cc } else { &self.sender.cc };
         self.sender.with_cc(cc.clone())
     }

@@ -141,7 +141,7 @@ pub const TRANSPORT: TableSpec = TableSpec::new("transport", "A transport with i
     default: "",
     otherwise: "",
     variants: || {
-        let tcp = "TCP with the habits of its profile; over several paths MPTCP";
+        let tcp = "TCP with the behaviour of its profile; over several paths MPTCP";
         let quic = "QUIC, on which HTTP is HTTP/3, a stream for each request; over several paths multipath QUIC";
         let variant = |name, summary, keys| Variant { name, aliases: &[], summary, keys };
         let typed = [variant("tcp", tcp, &TCP_KEYS), variant("quic", quic, &QUIC_KEYS)];
@@ -278,7 +278,7 @@ const TCP: [Field; 17] = [
         ParamSpec::new("validation", Kind::Described(&described(&VALIDATIONS)), "Congestion window validation.")
             .otherwise(OF_PROFILE)
             .example("\"newcwv\"")
-            .in_kernel("newcwv over newreno and cubic only, newcwv_2013 not"),
+            .in_kernel("newcwv with newreno and cubic only; newcwv_2013 is not available"),
         |t, key, c| set(meaning(&VALIDATIONS, t.word(key)), &mut c.validation),
         |c| json!(word_of(&VALIDATIONS, c.validation)),
     ),
@@ -286,7 +286,7 @@ const TCP: [Field; 17] = [
         ParamSpec::new(
             "pacing",
             Kind::Either(&[Kind::Described(&described(&PACINGS)), Kind::Table(&GAIN)]),
-            "Pacing, or a gain of one's own.",
+            "Pacing, or a custom gain.",
         )
         .otherwise(OF_PROFILE)
         .example("{ gain = 1.25 }")
@@ -313,7 +313,7 @@ const TCP: [Field; 17] = [
         ParamSpec::new(
             "delayed_ack",
             Kind::Either(&[Kind::Described(&described(&DELAYED_ACKS)), Kind::Table(&DELAY)]),
-            "When the client acknowledges, or the longest wait of a client that waits for a second packet.",
+            "When the client acknowledges, or the longest time that it waits for a second packet.",
         )
         .otherwise(OF_PROFILE)
         .example("{ delay = \"100 ms\" }")
@@ -355,7 +355,7 @@ const TCP: [Field; 17] = [
         |c| json!(c.rto.min.to_string()),
     ),
     Field::new(
-        ParamSpec::new("send_buffer", Kind::Size, "What the server's socket holds, sent or not.")
+        ParamSpec::new("send_buffer", Kind::Size, "Size of the server's socket buffer: bytes unsent or unacknowledged.")
             .otherwise(OF_PROFILE)
             .example("\"100 kB\"")
             .in_kernel("not in force"),
@@ -363,7 +363,7 @@ const TCP: [Field; 17] = [
         |c| json!(Bytes(c.send_buffer).to_string()),
     ),
     Field::new(
-        ParamSpec::new("receive_buffer", Kind::Size, "What the client's socket holds: the receive window.")
+        ParamSpec::new("receive_buffer", Kind::Size, "Size of the client's socket buffer: the largest receive window.")
             .otherwise(OF_PROFILE)
             .example("\"200 kB\""),
         |t, key, c| set(t.optional(key).map(|Bytes(bytes)| bytes), &mut c.receive_buffer),
@@ -373,7 +373,7 @@ const TCP: [Field; 17] = [
         ParamSpec::new(
             "window_tuning",
             Kind::Flag,
-            "The client's receive window begins small and grows with what is read, up to `receive_buffer` (Linux's tcp_moderate_rcvbuf).",
+            "The client's receive window begins small and grows with the data read, up to `receive_buffer` (Linux's tcp_moderate_rcvbuf).",
         )
         .otherwise(OF_PROFILE)
         .example("false")
@@ -387,7 +387,7 @@ const TCP: [Field; 17] = [
         ParamSpec::new(
             "max_burst",
             Kind::Whole { low: 1, high: 1000, unit: "packets" },
-            "Most packets that one event may release.",
+            "Maximum of packets sent in response to one event.",
         )
         .otherwise("no limit")
         .example("5")
@@ -423,9 +423,13 @@ pub const RESUMPTIONS: Words<Resumption, 3> = [
 ];
 
 const VALIDATIONS: Words<Validation, 4> = [
-    ("none", "the window stays through idle periods", Validation::None),
-    ("rfc2861", "as Linux: halved for every RTO of idle, down to the initial window", Validation::Rfc2861),
-    ("newcwv", "RFC 7661: kept for five minutes while not validated, cut to what was used on loss", Validation::NewCwv),
+    ("none", "the window is kept through idle periods", Validation::None),
+    ("rfc2861", "as Linux: halved for every RTO of idle time, down to the initial window", Validation::Rfc2861),
+    (
+        "newcwv",
+        "RFC 7661: kept for five minutes while not validated; on loss, reduced to what was used",
+        Validation::NewCwv,
+    ),
     (
         "newcwv_2013",
         "the same as its authors' kernel module of 2013: after a pause it counts as validated until the next sample",
@@ -439,7 +443,7 @@ const PACINGS: Words<Pacing, 3> = [
 ];
 const LOSS_DETECTIONS: Words<LossDetection, 6> = [
     ("rack_tlp", "by time, with tail loss probes (RFC 8985)", LossDetection::RackTlp),
-    ("rfc6675", "three SACKed packets above it (RFC 6675)", LossDetection::Rfc6675),
+    ("rfc6675", "three SACKed packets above the lost one (RFC 6675)", LossDetection::Rfc6675),
     (
         "newreno",
         "three duplicate ACKs and partial ACKs, the first of which restarts the timer (\"impatient\", RFC 6582, ns-2)",
@@ -455,7 +459,11 @@ const LOSS_DETECTIONS: Words<LossDetection, 6> = [
 ];
 const RECOVERIES: Words<Recovery, 3> = [
     ("prr", "proportional rate reduction (RFC 9937)", Recovery::Prr),
-    ("rfc6675", "at once to the new window, by the estimate of what is in flight (RFC 6675)", Recovery::Rfc6675),
+    (
+        "rfc6675",
+        "reduced at once; what may be sent follows from the estimate of what is in flight (RFC 6675)",
+        Recovery::Rfc6675,
+    ),
     ("newreno", "inflated by duplicate ACKs, deflated by partial ones (RFC 6582)", Recovery::NewReno),
 ];
 
@@ -471,7 +479,7 @@ const DELAYED_ACKS: Words<DelayedAck, 3> = [
 
 const GAIN: TableSpec = TableSpec::new(
     "pacing",
-    "Pacing by a gain of one's own.",
+    "Pacing with a custom gain.",
     &[ParamSpec::new("gain", Kind::Number { low: 0.1, high: 100.0, unit: "" }, "The rate is gain x cwnd / srtt.")
         .needed()
         .example("1.0")],
@@ -479,7 +487,7 @@ const GAIN: TableSpec = TableSpec::new(
 
 const DELAY: TableSpec = TableSpec::new(
     "delayed_ack",
-    "Delayed acknowledgements with a delay of one's own.",
+    "Delayed acknowledgements with a custom delay.",
     &[ParamSpec::new("delay", Kind::PositiveTime, "Longest wait for a second packet.")
         .needed()
         .since("0.2")
@@ -488,7 +496,7 @@ const DELAY: TableSpec = TableSpec::new(
 
 /// Of a sender, and of a run for all senders.
 pub const PROFILE: ParamSpec =
-    ParamSpec::new("profile", Kind::Described(Config::PROFILES), "Stack whose habits the endpoints have.")
+    ParamSpec::new("profile", Kind::Described(Config::PROFILES), "TCP stack whose behaviour the endpoints follow.")
         .in_kernel("always Linux's; a warning names what differs");
 
 /// Of a sender, and of a run for all senders.
@@ -499,10 +507,10 @@ pub const MSS: ParamSpec = ParamSpec::new(
 )
 .otherwise("the profile's")
 .example("1200")
-.in_kernel("up to 1448, by the devices");
+.in_kernel("up to 1448, because of the devices");
 
 const OF_PROFILE: &str = "the profile's";
-const UNMAPPED: &str = "not in force where it differs from Linux's; a warning says so";
+const UNMAPPED: &str = "not applied where it differs from Linux's; a warning says so";
 
 fn set<T>(given: Option<T>, place: &mut T) {
     if let Some(given) = given {

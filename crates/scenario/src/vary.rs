@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// Settings of a comparison, which no variant has for itself.
 const OF_ALL: [&str; 7] = ["name", "description", "run.seeds", "run.first_seed", "verdict", "choice", "population"];
 /// Compared at once: pairs grow with the square, and nobody reads more rows.
-const MOST: usize = 120;
+const MAX: usize = 120;
 /// What says nothing by itself.
 const SWITCHES: [&str; 6] = ["true", "false", "null", "none", "on", "off"];
 
@@ -26,8 +26,8 @@ pub fn combinations(plain: &Value, axes: &[(String, Vec<Value>)]) -> Result<Vec<
     axes.iter().try_for_each(check)?;
     let senders = plain["sender"].as_array().map_or(1, |senders| senders.len().max(1));
     let count = axes.iter().fold(senders, |count, (_, values)| count.saturating_mul(values.len()));
-    if count > MOST {
-        let message = format!("vary: {count} combinations of choices and senders; allowed: up to {MOST} at once");
+    if count > MAX {
+        let message = format!("vary: {count} combinations of choices and senders; allowed: up to {MAX} at once");
         return Err(ScenarioError::new(message));
     }
     let mut found = vec![Combination { value: String::new(), settings: Map::new() }];
@@ -100,8 +100,8 @@ fn label(key: &str, value: &Value) -> String {
     let text = text(value);
     let is_word = text.starts_with(|first: char| first.is_alphabetic() || first == '_');
     // A number, or a switch, says nothing by itself.
-    let says_all = is_word && !SWITCHES.contains(&text.to_lowercase().as_str());
-    if says_all { text } else { format!("{} {text}", key.rsplit('.').next().unwrap_or(key)) }
+    let is_self_explanatory = is_word && !SWITCHES.contains(&text.to_lowercase().as_str());
+    if is_self_explanatory { text } else { format!("{} {text}", key.rsplit('.').next().unwrap_or(key)) }
 }
 
 /// A queue that is named by its kind alone keeps the limit of the one in its place: then the kind is what is compared.

@@ -45,7 +45,7 @@ pub const VIDEO: TableSpec = TableSpec::new(
             1,
             (0, u64::MAX),
             "",
-            "Of the frame sizes of a modelled video, the same in every replication; excludes `source`.",
+            "Random seed of the frame sizes of a modelled video, which are the same in every replication; excludes `source`.",
         ),
         ParamSpec::number(
             "scene_sd",

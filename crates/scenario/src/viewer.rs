@@ -5,7 +5,7 @@ use crate::reader::Table;
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Kind, ParamSpec, Ratio, TableSpec};
 use playpath_video::Player;
-use playpath_video::viewer::{Habits, Restless, Seek, Viewer};
+use playpath_video::viewer::{RandomSeeks, Seek, Viewer, ViewerConfig};
 use serde_json::{Value, json};
 
 const SEEKS: Kind = Kind::Form(
@@ -15,9 +15,9 @@ const SEEKS: Kind = Kind::Form(
 
 pub const VIEWER: TableSpec = TableSpec::new(
     "viewer",
-    "Who watches: seeks, and leaving before the end. Holds for competing video sessions, too, each with draws of its own.",
+    "What the viewer does: seeks, and leaving before the end. Applies to competing video sessions as well, each with its own random draws.",
     &[
-        ParamSpec::new("leaves_after", Kind::PositiveTime, "Leaves so long after pressing play.")
+        ParamSpec::new("leaves_after", Kind::PositiveTime, "The viewer leaves this long after pressing play.")
             .otherwise("watches to the end")
             .example("\"90 s\"")
             .in_kernel("of the playpath player")
@@ -25,13 +25,13 @@ pub const VIEWER: TableSpec = TableSpec::new(
         ParamSpec::new(
             "patience",
             Kind::PositiveTime,
-            "Leaves when playback has stood still for so long: start-up, stall or seek.",
+            "The viewer leaves after waiting this long for playback: at start-up, in a stall or after a seek.",
         )
         .otherwise("waits for ever")
         .example("\"8 s\"")
         .in_kernel("of the playpath player")
         .since("0.2"),
-        ParamSpec::new("stall_limit", Kind::PositiveTime, "Leaves when stalls add up to this.")
+        ParamSpec::new("stall_limit", Kind::PositiveTime, "The viewer leaves when the stalls add up to this time.")
             .otherwise("none")
             .example("\"20 s\"")
             .in_kernel("of the playpath player")
@@ -51,21 +51,31 @@ pub const VIEWER: TableSpec = TableSpec::new(
             .example("[\"at 30 s to 90 s\", \"from 110 s by -40 s\"]")
             .in_kernel("of the playpath player")
             .since("0.2"),
-        ParamSpec::new("seek_every", Kind::PositiveTime, "Seeks at random: mean of the exponential times between.")
-            .otherwise("never")
-            .example("\"40 s\"")
-            .in_kernel("of the playpath player")
+        ParamSpec::new(
+            "seek_every",
+            Kind::PositiveTime,
+            "Random seeks: mean of the exponentially distributed time between two.",
+        )
+        .otherwise("never")
+        .example("\"40 s\"")
+        .in_kernel("of the playpath player")
+        .since("0.2"),
+        ParamSpec::text(
+            "seek_length",
+            "30 s",
+            Kind::PositiveTime,
+            "Random seeks: mean of their exponentially distributed length.",
+        )
+        .since("0.2"),
+        ParamSpec::text("seek_back", "30 %", Kind::Share, "Random seeks: share of those that go backwards.")
             .since("0.2"),
-        ParamSpec::text("seek_length", "30 s", Kind::PositiveTime, "Of these: mean of the exponential lengths.")
-            .since("0.2"),
-        ParamSpec::text("seek_back", "30 %", Kind::Share, "Of these: the share that goes back.").since("0.2"),
     ],
 );
 
 /// What viewers do; nothing but watching by default.
 #[derive(Clone, Debug, Default)]
 pub struct ViewerSpec {
-    habits: Habits,
+    config: ViewerConfig,
     /// As given, for the resolved scenario.
     seeks: Vec<String>,
 }
@@ -77,45 +87,48 @@ impl ViewerSpec {
         let seeks: Vec<String> = table.optional("seeks").unwrap_or_default();
         let (leaves_after, patience) = (table.optional("leaves_after"), table.optional("patience"));
         let has_times = leaves_after.is_some() || patience.is_some();
-        let restless =
-            |every| Restless { every, length: table.get("seek_length"), back: table.get::<Ratio>("seek_back").get() };
-        let habits = Habits {
+        let random_seeks = |every| RandomSeeks {
+            every,
+            length: table.get("seek_length"),
+            back: table.get::<Ratio>("seek_back").get(),
+        };
+        let config = ViewerConfig {
             leaves_after,
             patience,
             stall_limit: table.optional("stall_limit"),
             is_drawn: has_times && table.word("law") == Some("exponential"),
             seeks: seeks.iter().flat_map(|text| Seek::parse_list(text).expect("checked")).collect(),
-            restless: table.optional("seek_every").map(restless),
+            random_seeks: table.optional("seek_every").map(random_seeks),
         };
-        if habits.has_seeks() && !can_seek {
+        if config.has_seeks() && !can_seek {
             let key = if seeks.is_empty() { "seek_every" } else { "seeks" };
             return Err(table.error(key, "needs `player.kind` = \"dash\" without `latency_target`"));
         }
-        Ok(ViewerSpec { habits, seeks })
+        Ok(ViewerSpec { config, seeks })
     }
 
     /// The player as the viewer called `name` uses it.
     pub fn watching(&self, player: Box<dyn Player>, name: &str, seed: RootSeed) -> Box<dyn Player> {
-        if !self.habits.is_any() {
+        if !self.config.is_any() {
             return player;
         }
-        Box::new(Viewer::new(player, &self.habits, seed.stream(&format!("viewer.{name}"))))
+        Box::new(Viewer::new(player, &self.config, seed.stream(&format!("viewer.{name}"))))
     }
 
     /// `None` where viewers do nothing but watch.
     pub(crate) fn to_json(&self) -> Option<Value> {
-        let Habits { leaves_after, patience, stall_limit, is_drawn, restless, .. } = &self.habits;
+        let ViewerConfig { leaves_after, patience, stall_limit, is_drawn, random_seeks, .. } = &self.config;
         let text = |time: &Option<Duration>| time.map(|time| time.to_string());
-        let back = restless.and_then(|restless| Ratio::new(restless.back));
-        self.habits.is_any().then(|| {
+        let back = random_seeks.and_then(|random_seeks| Ratio::new(random_seeks.back));
+        self.config.is_any().then(|| {
             json!({
                 "leaves_after": text(leaves_after),
                 "patience": text(patience),
                 "stall_limit": text(stall_limit),
                 "law": is_drawn.then_some("exponential"),
                 "seeks": Some(&self.seeks).filter(|seeks| !seeks.is_empty()),
-                "seek_every": text(&restless.map(|restless| restless.every)),
-                "seek_length": text(&restless.map(|restless| restless.length)),
+                "seek_every": text(&random_seeks.map(|random_seeks| random_seeks.every)),
+                "seek_length": text(&random_seeks.map(|random_seeks| random_seeks.length)),
                 "seek_back": back.map(|back| back.to_string()),
             })
         })

@@ -99,7 +99,7 @@ fn accepts(name: &str, key: &str, value: Value, tag: Option<(&str, &str)>) {
     }
 }
 
-/// What is declared and not read is refused as having no say; what is read and not declared panics.
+/// What is declared and not read is refused as having no effect; what is read and not declared panics.
 #[test]
 fn every_declared_key_is_read_and_its_example_and_default_are_right() {
     let all = declarations();
@@ -145,14 +145,14 @@ fn every_declared_key_says_what_it_does() {
     }
 }
 
-/// A key that is right by itself and that something else leaves no say is refused, not passed over.
+/// A key that is right by itself and that something else leaves without effect is refused, not passed over.
 #[test]
 fn keys_without_a_say_are_refused() {
     let mut document = base();
     document["video"]["manifest"] = json!({ "format": "sabre", "content": "{\"segment_duration_ms\": 1000, \"bitrates_kbps\": [500], \"segment_sizes_bits\": [[500000]]}" });
     document["player"] = json!({ "kind": "dash" });
     let error = Scenario::parse(&document.to_string(), &Value::Null, &read_file).err().expect("refused").to_string();
-    assert!(error.contains("`video.rate`") && error.contains("no say"), "{error}");
+    assert!(error.contains("`video.rate`") && error.contains("no effect"), "{error}");
 }
 
 #[test]

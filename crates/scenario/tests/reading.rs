@@ -267,7 +267,7 @@ fn a_transport_groups_its_keys() {
         &sender("transport = { name = \"tcp\", sak = false }"),
         &["`sender[0].transport.sak`", "did you mean \"sack\""],
     );
-    expect(&sender("transport = { name = \"tcp\" }\nsack = false"), &["`sender[0].sack`", "no say"]);
+    expect(&sender("transport = { name = \"tcp\" }\nsack = false"), &["`sender[0].sack`", "no effect"]);
     expect(&sender("transport = { sack = false }"), &["`sender[0].transport.name`", "missing"]);
 }
 
@@ -766,7 +766,7 @@ fn an_edited_scenario_has_the_senders_asked_for() {
     assert!(error(&wrong).contains("bbr"), "the nearest name");
 }
 
-/// Seeks are refused where nobody can seek, and what has no say is named.
+/// Seeks are refused where nobody can seek, and what has no effect is named.
 #[test]
 fn viewers_can_do_what_their_player_can() {
     let text = |player: &str, viewer: &str| {
@@ -780,7 +780,7 @@ fn viewers_can_do_what_their_player_can() {
     let live = "kind = \"dash\"\nlatency_target = \"6 s\"";
     expect(&text(live, "seek_every = \"3 s\""), &["line 8: `viewer.seek_every`", refused]);
     expect(&text("kind = \"dash\"", "seeks = \"30 s to 9 s\""), &["\"30 s to 9 s\"", "at 30 s to 90 s"]);
-    expect(&text("kind = \"dash\"", "seek_back = \"5 %\""), &["`viewer.seek_back`", "no say"]);
+    expect(&text("kind = \"dash\"", "seek_back = \"5 %\""), &["`viewer.seek_back`", "no effect"]);
     expect(&text("kind = \"dash\"", "patiense = \"5 s\""), &["did you mean \"patience\"?"]);
     expect(
         "[viewer]\npatience = \"5 s\"\n[[path]]\nrate = \"9 Mbit/s\"\nrtt = \"20 ms\"\n[[traffic]]\nkind = \"bulk\"\n",
@@ -801,7 +801,7 @@ fn an_origin_serves_segments_one_after_the_other() {
     expect(&text("kind = \"progressive\"", "hosts = 2"), &["`origin`", "needs `player.kind` = \"dash\""]);
     expect(&text(&format!("{dash}\nconnections = \"parallel 4\""), "hosts = 2"), &["[origin] needs one response"]);
     expect(&text(dash, "down = [\"9 s\", \"5 s\"]"), &["`origin.down`", "not after its beginning"]);
-    expect(&text(dash, "miss_delay = \"9 s\""), &["`origin.miss_delay`", "no say"]);
+    expect(&text(dash, "miss_delay = \"9 s\""), &["`origin.miss_delay`", "no effect"]);
     expect(
         &text(&format!("{dash}\nretries = \"many\""), "hosts = 2"),
         &["`player.retries`", "a whole number up to 100"],
@@ -834,7 +834,7 @@ fn traffic_without_a_control_follows_the_sender_where_no_video_is_played() {
     let written = scenario.to_json();
     let bbr = scenario.sender("bbr").expect("is in the file");
     let controls: Vec<String> =
-        scenario.traffic.iter().map(|group| group.sender_beside(bbr).unwrap().cc.name().to_string()).collect();
+        scenario.traffic.iter().map(|group| group.resolved_sender(bbr).unwrap().cc.name().to_string()).collect();
     assert_eq!(controls, ["bbr", "vegas"]);
     assert!(written["traffic"][0].get("cc").is_none(), "what is written out follows, too");
     assert_eq!(written["traffic"][1]["cc"]["name"], "vegas");
@@ -842,7 +842,7 @@ fn traffic_without_a_control_follows_the_sender_where_no_video_is_played() {
     let inert = flows.replace("kind = \"bulk\"\n", "kind = \"bulk\"\ncc = \"cubic\"\n");
     expect(&inert, &["senders have nothing to send", "leave `cc` out"]);
     let scenario = parse(&GOOD.replace("[[sender]]\ncc = \"cubic\"", "[[sender]]\ncc = \"bbr\""));
-    let beside = scenario.traffic[0].sender_beside(&scenario.senders[0]).unwrap();
+    let beside = scenario.traffic[0].resolved_sender(&scenario.senders[0]).unwrap();
     assert_eq!(beside.cc.name(), "cubic", "beside a video neighbours stay what they are");
 }
 

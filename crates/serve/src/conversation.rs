@@ -89,9 +89,9 @@ pub struct Conversation {
 }
 
 /// Most bytes of HTTP/2 frames that are queued ahead of transmission: the most that an urgent frame has to wait for.
-const MOST_UNSENT: u64 = 32 * 1024;
+const MAX_UNSENT: u64 = 32 * 1024;
 /// Most unfinished answers that are kept for the log.
-const MOST_ANSWERS: usize = 64;
+const MAX_ANSWERS: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -142,7 +142,7 @@ impl Conversation {
     }
 
     /// Told with every answer: where else it is served (RFC 7838).
-    pub fn tell_alternative(&mut self, alt_svc: String) {
+    pub fn announce_alternative(&mut self, alt_svc: String) {
         self.alt_svc = Some(alt_svc);
     }
 
@@ -153,7 +153,7 @@ impl Conversation {
     }
 
     /// Tell of the server with each file from now on.
-    pub fn tell_client(&mut self, policy: ServerPolicy) {
+    pub fn set_policy(&mut self, policy: ServerPolicy) {
         self.policy = Some(policy);
     }
 
@@ -235,7 +235,7 @@ impl Conversation {
             self.transport.handle_timeout(now);
         }
         if now >= self.deadline(limits) {
-            self.lose_patience(now);
+            self.time_out(now);
         }
     }
 
@@ -344,7 +344,7 @@ impl Conversation {
     }
 
     /// Pass the parameters of the video to the congestion control.
-    pub fn tell(&mut self, now: Time, parameters: AppParameters) {
+    pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.transport.set_app_parameters(now, parameters);
     }
 
@@ -435,7 +435,7 @@ impl Conversation {
 
     /// An answer ends at this offset of the bytes in the clear.
     fn log(&mut self, access: Access, clear_end: u64) {
-        if self.answers.len() < MOST_ANSWERS {
+        if self.answers.len() < MAX_ANSWERS {
             let end = if self.secure.is_some() { u64::MAX } else { clear_end };
             self.answers.push_back(Access { clear_end, end, ..access });
         }
@@ -461,8 +461,8 @@ impl Conversation {
                     }
                 }
                 Err(Broken(code)) => {
-                    let farewell = two.break_off(code);
-                    self.push(farewell.len() as u64, Source::Bytes(farewell.into()));
+                    let goaway = two.break_off(code);
+                    self.push(goaway.len() as u64, Source::Bytes(goaway.into()));
                     self.stage = Stage::Finishing;
                     break;
                 }
@@ -476,7 +476,7 @@ impl Conversation {
     /// HTTP/2's next frames, as long as little waits below them.
     fn fill(&mut self) {
         let Some(mut two) = self.two.take() else { return };
-        while self.unsent() < MOST_UNSENT
+        while self.unsent() < MAX_UNSENT
             && let Some(piece) = two.poll()
         {
             let mut clear_end = self.push(piece.bytes.len() as u64, Source::Bytes(piece.bytes.into()));
@@ -549,7 +549,7 @@ impl Conversation {
     fn hand_over(&mut self, now: Time, viewer: Option<AppParameters>, doubts: Vec<Warning>) {
         self.doubt = self.doubt.take().or(doubts.into_iter().next());
         if let Some(viewer) = viewer {
-            self.tell(now, viewer);
+            self.set_app_parameters(now, viewer);
         }
     }
 
@@ -568,12 +568,12 @@ impl Conversation {
     fn deadline(&self, limits: &Limits) -> Time {
         let is_head = self.asked.is_some() && !self.http.is_within_request();
         let asked = self.asked.filter(|_| is_head).map_or(Time::MAX, |asked| asked + limits.request_timeout);
-        let patience = if self.transport.is_established() { limits.idle_timeout } else { limits.open_timeout };
-        asked.min(self.moved + patience)
+        let timeout = if self.transport.is_established() { limits.idle_timeout } else { limits.open_timeout };
+        asked.min(self.moved + timeout)
     }
 
     /// Close the connection of an idle client in an orderly way; reset one that neither receives nor sends.
-    fn lose_patience(&mut self, now: Time) {
+    fn time_out(&mut self, now: Time) {
         let is_idle = self.stage == Stage::Serving && self.is_idle() && self.transport.is_established();
         if is_idle {
             self.close(now);

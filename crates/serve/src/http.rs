@@ -12,14 +12,14 @@
 
 use crate::outgoing::Source;
 use crate::store::{Found, Missing, Store};
-use playpath_http::{Asked, Broken, DELIVERY, Head, Range};
+use playpath_http::{Broken, DELIVERY, Head, ParsedRequest, Range};
 use playpath_video::cmcd::{self, Cmcd};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
 /// Most bytes of reports in one request.
-const MOST_REPORT_BYTES: usize = 64 * 1024;
+const MAX_REPORT_BYTES: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
 pub struct Answer {
@@ -109,7 +109,7 @@ impl Http {
     }
 
     fn answer(&mut self, head: Head, store: &Store, date: SystemTime) -> Option<Answer> {
-        let asked = match Asked::new(head) {
+        let asked = match ParsedRequest::new(head) {
             Ok(asked) => asked,
             Err(status) => return Some(plain(status, "", true, date)),
         };
@@ -127,13 +127,13 @@ impl Http {
         })
     }
 
-    fn begin_upload(&mut self, asked: &Asked, date: SystemTime) -> Option<Answer> {
+    fn begin_upload(&mut self, asked: &ParsedRequest, date: SystemTime) -> Option<Answer> {
         let Some(size) = asked.body else {
             return Some(plain("411 Length Required", "", true, date));
         };
         let is_reports =
             asked.head.field("content-type").is_some_and(|kind| kind.eq_ignore_ascii_case("application/cmcd"));
-        if is_reports && size > MOST_REPORT_BYTES as u64 {
+        if is_reports && size > MAX_REPORT_BYTES as u64 {
             return Some(plain("413 Content Too Large", "", true, date));
         }
         let reports = is_reports.then(Vec::new);
@@ -182,7 +182,7 @@ const CONTINUE: &str = "HTTP/1.1 100 Continue";
 const ALLOWED: &str = "Allow: GET, HEAD, PUT, POST, OPTIONS\r\nAccess-Control-Allow-Methods: GET, HEAD, PUT, POST\r\n\
     Access-Control-Allow-Headers: *\r\n";
 
-fn file(asked: &Asked, found: Found, date: SystemTime) -> Answer {
+fn file(asked: &ParsedRequest, found: Found, date: SystemTime) -> Answer {
     let tag = &found.tag;
     let dates = format!("Last-Modified: {}\r\nETag: {tag}\r\n", httpdate::fmt_http_date(found.modified));
     if let Some(status) = refusal(&asked.head, &found) {
@@ -213,7 +213,7 @@ fn file(asked: &Asked, found: Found, date: SystemTime) -> Answer {
 }
 
 /// To the folder's own address (RFC 9110 §15.4.2). One slash begins it: behind two there would be another host's name.
-fn moved(asked: &Asked, date: SystemTime) -> Answer {
+fn moved(asked: &ParsedRequest, date: SystemTime) -> Answer {
     let target = asked.path();
     let (path, rest) = target.split_at(target.find(['?', '#']).unwrap_or(target.len()));
     let location = format!("Location: /{}/{rest}\r\n", path.trim_start_matches('/'));
@@ -242,7 +242,7 @@ fn is_current(head: &Head, found: &Found, (tags, weak, date): (&str, &str, &str)
 }
 
 /// CMCD of the query, or else of the headers.
-fn client_data(asked: &Asked) -> Option<Cmcd> {
+fn client_data(asked: &ParsedRequest) -> Option<Cmcd> {
     let pairs = asked.head.fields.iter().map(|(name, value)| (&**name, &**value));
     let found = [cmcd::parse_query(asked.path()).cmcd, cmcd::parse_headers(pairs).cmcd];
     found.into_iter().find(|cmcd| *cmcd != Cmcd::default())

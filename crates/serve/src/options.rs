@@ -149,8 +149,8 @@ impl Arguments {
         if is_quic && self.addresses.len() > 1 {
             return Err("--address: QUIC takes only one".into());
         }
-        if is_quic && self.mtu < LEAST_MTU_OF_QUIC {
-            return Err(format!("--mtu {}: QUIC needs {LEAST_MTU_OF_QUIC} or more", self.mtu));
+        if is_quic && self.mtu < MIN_MTU_OF_QUIC {
+            return Err(format!("--mtu {}: QUIC needs {MIN_MTU_OF_QUIC} or more", self.mtu));
         }
         let refused = if is_quic { &of_tcp[..] } else { &of_quic[..] };
         let wrong = refused.iter().find(|(_, is_given, _)| *is_given);
@@ -278,7 +278,7 @@ fn alternative(text: &str) -> Result<String, String> {
 }
 
 /// Datagrams of 1200 bytes (RFC 9000 section 14) in IPv6 and UDP.
-const LEAST_MTU_OF_QUIC: u32 = quic::server::LEAST_INITIAL as u32 + quic::server::HEADERS;
+const MIN_MTU_OF_QUIC: u32 = quic::server::MIN_INITIAL as u32 + quic::server::HEADERS;
 
 /// Timestamps turn within half an hour of silence: nobody may idle so long (RFC 7323 section 5.5).
 const LONGEST_IDLE: Duration = Duration::from_secs(1200);

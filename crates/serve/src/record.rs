@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-const MOST_CONVERSATIONS: usize = 4096;
-const MOST_SAMPLES: usize = 200_000;
-const MOST_SWITCHES: usize = 1_000_000;
+const MAX_CONVERSATIONS: usize = 4096;
+const MAX_SAMPLES: usize = 200_000;
+const MAX_SWITCHES: usize = 1_000_000;
 
 const COLUMNS: [&str; 20] = [
     "time_s",
@@ -91,7 +91,7 @@ impl Recorder {
 
     /// Record of a connection; `None` if there are too many.
     fn record_of(&mut self, id: u64) -> Option<&mut ConversationRecord> {
-        if !self.conversations.contains_key(&id) && self.conversations.len() >= MOST_CONVERSATIONS {
+        if !self.conversations.contains_key(&id) && self.conversations.len() >= MAX_CONVERSATIONS {
             self.left_out += 1;
             return None;
         }
@@ -134,7 +134,7 @@ impl Recorder {
             (record.is_mptcp, record.is_fallback) = (true, mptcp.is_fallback());
             record.level = level_of(mptcp.stats());
             while let Some(switch) = mptcp.poll_switch() {
-                if record.switches.len() < MOST_SWITCHES {
+                if record.switches.len() < MAX_SWITCHES {
                     record.switches.push(switch_of(&switch));
                 }
             }
@@ -173,7 +173,7 @@ impl ConversationRecord {
 
 impl PathRecord {
     fn add(&mut self, sample: Sample) {
-        if self.samples.len() < MOST_SAMPLES {
+        if self.samples.len() < MAX_SAMPLES {
             self.samples.push(sample);
         }
     }

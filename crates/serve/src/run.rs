@@ -19,7 +19,7 @@ use std::path::Path;
 
 /// Packets read before timers get their turn.
 const BATCH: usize = 64;
-const MOST_PACKET: usize = 65_536;
+const MAX_PACKET: usize = 65_536;
 
 /// Serve until the process is asked to stop.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -39,13 +39,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let _ = sys::raise_file_limit();
     let scheme = if spki.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}:{}/", settings.addresses[0], settings.port);
-    let mut said = json!({ "ready": true, "device": arguments.device(), "url": url, "sender": settings.sender.name });
-    spki.into_iter().for_each(|spki| said["spki"] = spki.into());
-    announce(&said)?;
+    let mut message =
+        json!({ "ready": true, "device": arguments.device(), "url": url, "sender": settings.sender.name });
+    spki.into_iter().for_each(|spki| message["spki"] = spki.into());
+    announce(&message)?;
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store);
-    arguments.app_parameters().into_iter().for_each(|parameters| server.tell(parameters));
-    arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
+    arguments.app_parameters().into_iter().for_each(|parameters| server.set_app_parameters(parameters));
+    arguments.policy().into_iter().for_each(|policy| server.set_policy(policy));
     if logs.reports.is_some() {
         server.log_reports();
     }
@@ -55,19 +56,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if logs.accesses.is_some() {
         server.log_accesses();
     }
-    let out = Vec::with_capacity(MOST_PACKET);
-    let mut looped = Loop { server, device, logs, clock: Clock::start(), buffer: vec![0; MOST_PACKET], out };
+    let out = Vec::with_capacity(MAX_PACKET);
+    let mut looped = Loop { server, device, logs, clock: Clock::start(), buffer: vec![0; MAX_PACKET], out };
     drive(&mut looped, &signals, stdin.as_ref())?;
     looped.end(arguments.record.as_deref())
 }
 
 /// Announce the address: at a terminal as text that can be copied, otherwise as a line of JSON for the program that started the server.
-pub(crate) fn announce(said: &Value) -> Result<(), Failure> {
-    if io::stdout().is_terminal() { say(&in_words(said)) } else { say(said) }
+pub(crate) fn announce(message: &Value) -> Result<(), Failure> {
+    if io::stdout().is_terminal() { say(&in_words(message)) } else { say(message) }
 }
 
-fn in_words(said: &Value) -> String {
-    let text = |key: &str| said[key].as_str();
+fn in_words(message: &Value) -> String {
+    let text = |key: &str| message[key].as_str();
     let (sender, url) = (text("sender").unwrap_or_default(), text("url").unwrap_or_default());
     let watch = text("chromium").map_or(String::new(), |line| format!("\nwatch it in Chromium:\n\n  {line}\n"));
     format!("{sender} serves at {url} (Ctrl-C ends it){watch}")
@@ -134,15 +135,15 @@ pub(crate) fn drive(served: &mut impl Serves, signals: &impl AsFd, stdin: Option
         let due = served.poll_timeout();
         let timeout = (due != Time::MAX).then(|| due.saturating_since(served.clock().now()).as_nanos());
         match wait(served.source(), signals, stdin, timeout)? {
-            Woken::Signal => return Ok(()),
-            Woken::InputEnd => {
+            WakeReason::Signal => return Ok(()),
+            WakeReason::InputEnd => {
                 eprintln!(
                     "playpath-serve: standard input has ended, and with it the server; < /dev/null lets it go on"
                 );
                 return Ok(());
             }
-            Woken::Time => {}
-            Woken::Packet => served.read()?,
+            WakeReason::Time => {}
+            WakeReason::Packet => served.read()?,
         }
     }
 }
@@ -160,7 +161,7 @@ fn log_line(access: &Access) -> Value {
     })
 }
 
-enum Woken {
+enum WakeReason {
     Packet,
     Time,
     Signal,
@@ -243,24 +244,29 @@ pub(crate) fn write_record(
 }
 
 /// Until a packet can be read, or a signal or the end of standard input says that it is over.
-fn wait(source: &impl AsFd, signals: &impl AsFd, stdin: Option<&File>, nanos: Option<u64>) -> Result<Woken, Failure> {
+fn wait(
+    source: &impl AsFd,
+    signals: &impl AsFd,
+    stdin: Option<&File>,
+    nanos: Option<u64>,
+) -> Result<WakeReason, Failure> {
     let mut files = vec![PollFd::new(source, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
     files.extend(stdin.map(|file| PollFd::new(file, PollFlags::IN)));
     let timeout = nanos.map(playpath_shell::timespec);
     match poll(&mut files, timeout.as_ref()) {
         Ok(_) => {}
-        Err(rustix::io::Errno::INTR) => return Ok(Woken::Time),
+        Err(rustix::io::Errno::INTR) => return Ok(WakeReason::Time),
         Err(error) => return Err(Failure::run(format!("waiting for packets: {}", io::Error::from(error)))),
     }
     let is_ready = |index: usize| files.get(index).is_some_and(|file| !file.revents().is_empty());
     Ok(if is_ready(1) {
-        Woken::Signal
+        WakeReason::Signal
     } else if is_ready(2) {
-        Woken::InputEnd
+        WakeReason::InputEnd
     } else if is_ready(0) {
-        Woken::Packet
+        WakeReason::Packet
     } else {
-        Woken::Time
+        WakeReason::Time
     })
 }
 

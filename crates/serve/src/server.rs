@@ -49,7 +49,7 @@ pub struct Server {
     /// MPTCP connections, by what a join names.
     tokens: HashMap<u32, u64>,
     /// When each connection wants to be called.
-    dues: BTreeSet<(Time, u64)>,
+    deadlines: BTreeSet<(Time, u64)>,
     due_of: HashMap<u64, Time>,
     ready: VecDeque<u64>,
     refusals: VecDeque<Vec<u8>>,
@@ -69,9 +69,9 @@ pub struct Server {
 }
 
 /// Reports of one request that are looked at: a batch of dash.js' has as many as its page says, one unless it says so.
-const MOST_REPORTS: usize = 256;
+const MAX_REPORTS: usize = 256;
 /// Resets that wait to leave; more are not sent.
-const MOST_REFUSALS: usize = 64;
+const MAX_REFUSALS: usize = 64;
 
 impl Server {
     pub fn new(settings: Settings, store: Store) -> Server {
@@ -88,7 +88,7 @@ impl Server {
             half_open: BTreeSet::new(),
             ends: HashMap::new(),
             tokens: HashMap::new(),
-            dues: BTreeSet::new(),
+            deadlines: BTreeSet::new(),
             due_of: HashMap::new(),
             ready: VecDeque::new(),
             refusals: VecDeque::new(),
@@ -110,12 +110,12 @@ impl Server {
     }
 
     /// Pass the parameters of the video to the congestion control of every new connection.
-    pub fn tell(&mut self, parameters: AppParameters) {
+    pub fn set_app_parameters(&mut self, parameters: AppParameters) {
         self.parameters = Some(parameters);
     }
 
     /// Tell players of the server with each file: throughput, RTT, and the policy's rate (CTA-5006).
-    pub fn tell_players(&mut self, policy: ServerPolicy) {
+    pub fn set_policy(&mut self, policy: ServerPolicy) {
         self.policy = Some(policy);
     }
 
@@ -152,8 +152,8 @@ impl Server {
         if self.recorder.as_ref().is_some_and(|recorder| recorder.due() <= now) {
             self.sample(now);
         }
-        while let Some((due, id)) = self.dues.first().copied().filter(|(due, _)| *due <= now) {
-            self.dues.remove(&(due, id));
+        while let Some((due, id)) = self.deadlines.first().copied().filter(|(due, _)| *due <= now) {
+            self.deadlines.remove(&(due, id));
             self.due_of.remove(&id);
             if let Some(connection) = self.connections.get_mut(&id) {
                 connection.handle_timeout(now, &self.settings.limits);
@@ -166,7 +166,7 @@ impl Server {
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
         let sample = self.recorder.as_ref().map_or(Time::MAX, Recorder::due);
-        self.dues.first().map_or(Time::MAX, |(due, _)| *due).min(sample)
+        self.deadlines.first().map_or(Time::MAX, |(due, _)| *due).min(sample)
     }
 
     /// The next packet is in `out`; `false`: there is none now.
@@ -252,7 +252,7 @@ impl Server {
 
     /// Apply a session's reports to all its connections, whichever connection they arrived over.
     fn take_reports(&mut self, now: Time, remote: SocketAddr, body: &str) {
-        for line in report_lines(body).take(MOST_REPORTS) {
+        for line in report_lines(body).take(MAX_REPORTS) {
             let report = parse(line).cmcd;
             for (id, connection) in &mut self.connections {
                 if connection.handle_report(now, &report) {
@@ -280,11 +280,11 @@ impl Server {
             self.tokens.insert(mptcp.token(), id);
         }
         let mut conversation = Conversation::new(now, transport, path);
-        self.parameters.iter().for_each(|parameters| conversation.tell(now, *parameters));
-        self.policy.into_iter().for_each(|policy| conversation.tell_client(policy));
+        self.parameters.iter().for_each(|parameters| conversation.set_app_parameters(now, *parameters));
+        self.policy.into_iter().for_each(|policy| conversation.set_policy(policy));
         let secure = self.settings.tls.as_ref().and_then(Secure::new);
         secure.into_iter().for_each(|secure| conversation.secure(secure));
-        self.settings.alt_svc.iter().for_each(|place| conversation.tell_alternative(place.clone()));
+        self.settings.alt_svc.iter().for_each(|place| conversation.announce_alternative(place.clone()));
         self.connections.insert(id, conversation);
         self.hand_to(now, id, 0, (syn, &[]), &[]);
     }
@@ -388,7 +388,7 @@ impl Server {
     }
 
     fn refuse(&mut self, packet: &Packet<'_>, segment: &Segment) {
-        if self.refusals.len() < MOST_REFUSALS
+        if self.refusals.len() < MAX_REFUSALS
             && let Some(reset) = refusal(packet, segment)
         {
             self.counts.refused_segments += 1;
@@ -407,9 +407,9 @@ impl Server {
         let before = self.due_of.insert(id, due);
         if before != Some(due) {
             if let Some(before) = before {
-                self.dues.remove(&(before, id));
+                self.deadlines.remove(&(before, id));
             }
-            self.dues.insert((due, id));
+            self.deadlines.insert((due, id));
         }
     }
 
@@ -438,7 +438,7 @@ impl Server {
         }
         self.half_open.remove(&id);
         if let Some(due) = self.due_of.remove(&id) {
-            self.dues.remove(&(due, id));
+            self.deadlines.remove(&(due, id));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! behind them `crates/quic-peers/tests/http3.rs` tests it.
 
 use playpath_serve::quic::identity::Identity;
-use playpath_serve::quic::server::{LEAST_INITIAL, Server, Settings};
+use playpath_serve::quic::server::{MIN_INITIAL, Server, Settings};
 use playpath_serve::quic::session::Envelope;
 use playpath_serve::secrets::Random;
 use playpath_serve::settings::{Limits, of_quic, sender};
@@ -55,7 +55,7 @@ fn a_packet_that_comes_again_is_not_read() {
     let mut stream = vec![0x0e]; // STREAM with an offset and a length (RFC 9000 §19.8)
     [0, 1 << 61, 1].into_iter().for_each(|number| put_varint(&mut stream, number));
     stream.push(b'a');
-    stream.resize(LEAST_INITIAL, 0);
+    stream.resize(MIN_INITIAL, 0);
     let ping = [&[0x01][..], &[0; 30]].concat();
     let mut server = server();
     let envelope = Envelope { remote: "10.0.0.1:50000".parse().unwrap(), local: None, ecn: Ecn::NotEct };

@@ -61,21 +61,22 @@ fn a_sender_under_the_profile_ns2_is_served() {
 #[test]
 fn a_file_comes_with_what_the_server_knows_of_the_way() {
     let mut site = Site::new("cmsd", 300_000, Limits::default());
-    site.server.tell_players(ServerPolicy { max_rate: Some(Rate::from_bits_per_sec(3_000_000)) });
+    site.server.set_policy(ServerPolicy { max_rate: Some(Rate::from_bits_per_sec(3_000_000)) });
     let missing = "GET /none HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     let mut clients = [client(1, "GET /clip HTTP/1.1\r\nHost: a\r\n\r\n"), client(2, missing)];
     let now = converse(&mut site, &mut clients, Time::from_secs(2), || false);
     clients[0].ask(GET);
     support::converse_from(&mut site, &mut clients, (now, Time::from_secs(20)), || false);
-    let told: Vec<Cmsd> = fields(&clients[0].received, "CMSD-Dynamic").iter().map(|value| Cmsd::parse(value)).collect();
+    let reported: Vec<Cmsd> =
+        fields(&clients[0].received, "CMSD-Dynamic").iter().map(|value| Cmsd::parse(value)).collect();
     assert_eq!(
-        told[0],
+        reported[0],
         Cmsd { etp_kbps: None, mb_kbps: Some(3000), rtt_ms: Some(20) },
         "only the handshake was measured"
     );
-    assert_eq!((told.len(), told[1].mb_kbps), (2, Some(3000)));
+    assert_eq!((reported.len(), reported[1].mb_kbps), (2, Some(3000)));
     // 10 packets of 1448 B in 20 ms are 5.8 Mbit/s; the whole clip in as long would be 120.
-    assert!(told[1].etp_kbps.is_some_and(|etp| (5_800..120_000).contains(&etp)), "{told:?}");
+    assert!(reported[1].etp_kbps.is_some_and(|etp| (5_800..120_000).contains(&etp)), "{reported:?}");
     assert_eq!(fields(&clients[0].received, "Access-Control-Expose-Headers"), ["CMSD-Dynamic"; 2]);
     assert!(fields(&clients[1].received, "CMSD-Dynamic").is_empty(), "of what is not there nothing is told");
     assert_eq!(fields(&clients[0].received, "Alt-Svc"), ["h3=\":4433\""; 2]);
@@ -95,9 +96,9 @@ fn reports_are_taken_on_any_connection() {
     let head = "POST /cmcd HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/cmcd";
     let mut clients = [client(1, &format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()))];
     converse(&mut site, &mut clients, Time::from_secs(20), || false);
-    let told: Vec<_> = std::iter::from_fn(|| site.server.poll_report()).collect();
+    let reported: Vec<_> = std::iter::from_fn(|| site.server.poll_report()).collect();
     let line = |text: &str| (clients[0].local, text.to_string());
-    assert_eq!(told, [line("e=ps,sid=\"a\",sta=s,v=2"), line("e=t,sid=\"a\",sta=p,v=2")]);
+    assert_eq!(reported, [line("e=ps,sid=\"a\",sta=s,v=2"), line("e=t,sid=\"a\",sta=p,v=2")]);
     assert!(clients[0].received.starts_with(b"HTTP/1.1 204 No Content\r\n") && clients[0].body().is_empty());
 }
 

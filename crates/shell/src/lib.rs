@@ -63,24 +63,25 @@ pub fn parse<A: Parser>(arguments: impl IntoIterator<Item = std::ffi::OsString>)
         let verbs: Vec<&str> = command.get_subcommands().map(|verb| verb.get_name()).collect();
         return Err(Failure::Input(format!("give a command: {} (see --help)", verbs.join(", "))));
     }
-    let is_said = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
-    let said: Vec<&str> = text.lines().take_while(is_said).map(str::trim).filter(|line| !line.is_empty()).collect();
-    let said = said.join("; ").replace(":; ", ": ");
-    Err(Failure::Input(format!("{} (see --help)", said.trim_start_matches("error: "))))
+    let is_message = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
+    let message: Vec<&str> =
+        text.lines().take_while(is_message).map(str::trim).filter(|line| !line.is_empty()).collect();
+    let message = message.join("; ").replace(":; ", ": ");
+    Err(Failure::Input(format!("{} (see --help)", message.trim_start_matches("error: "))))
 }
 
 /// A line on standard output, at once.
 pub fn say(line: &impl Display) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
-    let said = writeln!(output, "{line}").and_then(|()| output.flush());
-    said.map_err(|error| match error.kind() {
+    let message = writeln!(output, "{line}").and_then(|()| output.flush());
+    message.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::Unread,
         _ => Failure::Run(format!("standard output: {error}")),
     })
 }
 
 /// The largest file that is read as a whole; a bandwidth trace of a week in milliseconds has half of it.
-pub const MOST_FILE_BYTES: u64 = 200_000_000;
+pub const MAX_FILE_BYTES: u64 = 200_000_000;
 
 /// The content of a regular file: a device or a pipe may never end.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
@@ -91,11 +92,11 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     // Files in /proc report no size, and other files may grow.
     let mut content = Vec::new();
     let file = File::open(path).map_err(in_words)?;
-    if kind.len() <= MOST_FILE_BYTES {
-        file.take(MOST_FILE_BYTES + 1).read_to_end(&mut content).map_err(in_words)?;
+    if kind.len() <= MAX_FILE_BYTES {
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut content).map_err(in_words)?;
     }
-    if kind.len().max(content.len() as u64) > MOST_FILE_BYTES {
-        return Err(io::Error::other(format!("is larger than {} MB", MOST_FILE_BYTES / 1_000_000)));
+    if kind.len().max(content.len() as u64) > MAX_FILE_BYTES {
+        return Err(io::Error::other(format!("is larger than {} MB", MAX_FILE_BYTES / 1_000_000)));
     }
     Ok(content)
 }

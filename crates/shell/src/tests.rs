@@ -69,7 +69,7 @@ fn only_regular_files_of_a_bounded_size_are_read() {
     let at = |name: &str| folder.join(name);
     fs::write(at("text"), "a\n").unwrap();
     fs::write(at("bytes"), b"\xff").unwrap();
-    File::create(at("sparse")).unwrap().set_len(MOST_FILE_BYTES + 1).unwrap();
+    File::create(at("sparse")).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
     mknodat(CWD, at("pipe"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     assert_eq!(read_text(&at("text")).unwrap(), "a\n");
     assert_eq!(read_file(&at("bytes")).unwrap(), b"\xff");

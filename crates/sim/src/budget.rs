@@ -23,7 +23,7 @@ pub type Watch<'a> = dyn FnMut(Progress) -> Result<(), String> + 'a;
 pub const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 /// The most rows of a time series: a gigabyte for a flow.
-const MOST_SAMPLES: u64 = 10_000_000;
+const MAX_SAMPLES: u64 = 10_000_000;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
@@ -70,11 +70,11 @@ impl Budget {
 pub fn check_samples(scenario: &Scenario) -> Result<(), ScenarioError> {
     let (limit, interval) = (scenario.limit(), scenario.run.sample_interval);
     let rows = limit.as_nanos() / interval.as_nanos();
-    if rows <= MOST_SAMPLES {
+    if rows <= MAX_SAMPLES {
         return Ok(());
     }
     Err(ScenarioError::new(format!(
-        "`run.sample_interval` = {interval}: time series of {limit} would have {rows} rows; allowed: up to {MOST_SAMPLES}"
+        "`run.sample_interval` = {interval}: time series of {limit} would have {rows} rows; allowed: up to {MAX_SAMPLES}"
     )))
 }
 

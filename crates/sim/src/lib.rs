@@ -3,7 +3,6 @@
 mod apps;
 mod budget;
 mod capture;
-mod diary;
 mod engine;
 mod ideal;
 mod measure;
@@ -14,6 +13,7 @@ mod probe;
 mod run;
 mod simulation;
 mod tracing;
+mod window_log;
 
 pub use budget::{Progress, Watch};
 pub use capture::CapturedPacket;

@@ -1,10 +1,10 @@
 //! Measurements of a finished run. `playpath-record` computes the metrics from them.
 
 use crate::apps::{App, VideoSession};
-use crate::diary;
 use crate::multipath::{PathCount, SwitchWatch};
 use crate::network::{Flow, FlowId, Network, SimPacket};
 use crate::simulation::Simulation;
+use crate::window_log;
 use playpath_link::{ClassStats, Link};
 use playpath_record::{ClassRecord, LinkRecord, MeasuredSession, Measurements, PathCounts, Subflow};
 use playpath_scenario::Scenario;
@@ -58,8 +58,8 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     for flow in &mut simulation.net.flows {
         series.extend(flow.packets.take().into_iter().flat_map(|log| log.into_series(&flow.name)));
     }
-    let written = simulation.net.flows.iter_mut().filter_map(|flow| Some((flow.name.clone(), flow.diary.take()?)));
-    let window_events = written.map(|(name, diary)| (name, diary::close(&diary))).collect();
+    let written = simulation.net.flows.iter_mut().filter_map(|flow| Some((flow.name.clone(), flow.window_log.take()?)));
+    let window_events = written.map(|(name, window_log)| (name, window_log::close(&window_log))).collect();
     let switched = simulation.net.flows.into_iter().filter_map(|flow| Some((flow.name, flow.switches?.events?)));
     let switches = switched.filter(|(_, events)| !events.is_empty()).collect();
     let active = end.saturating_since(started);

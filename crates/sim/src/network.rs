@@ -9,14 +9,14 @@ mod flow;
 pub use flow::{AppId, End, Flow, FlowConfig, FlowId, SimPacket, ecn_of};
 
 use crate::capture::Capture;
-use crate::diary::{self, Diary};
 use crate::engine::{EventQueue, Lane, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
+use crate::window_log::{self, WindowLog};
 use playpath_cc::AppParameters;
 use playpath_link::{Dropped, Link, LinkConfig, LinkError, Place};
 use playpath_scenario::{PathSpec, SenderSpec};
 use playpath_transport::quic::qlog::{Head, MakeLog, Qlog};
-use playpath_transport::transports::{Opening, Packet, Parcels, PathFacts, Streams};
+use playpath_transport::transports::{Opening, Packet, PathFacts, PayloadPool, Streams};
 use playpath_transport::{Event, Events, Transport};
 use playpath_units::Time;
 use playpath_units::random::{RootSeed, Stream};
@@ -104,13 +104,13 @@ pub struct Network {
     /// The links of every route one after the other, each route terminated by `ARRIVED`; the only place that knows a packet's next hop.
     hops: Vec<LinkId>,
     /// The packets in flight.
-    parcels: Parcels,
+    payload_pool: PayloadPool,
     /// The packet being sent, reused so that no blank one has to be initialised first.
     outgoing: Packet,
     /// A NAT is on some link: then under which of its bindings each server knows its client, by flow and path.
     has_nat: bool,
     /// Whether some link notifies the senders of packets that are too big for it (path MTU discovery).
-    tells_mtu: bool,
+    reports_mtu: bool,
     bindings: BTreeMap<(FlowId, u8), u16>,
     seed: RootSeed,
 }
@@ -131,10 +131,10 @@ impl Network {
             owners: Vec::new(),
             link_owners: Vec::new(),
             hops: Vec::new(),
-            parcels: Parcels::default(),
+            payload_pool: PayloadPool::default(),
             outgoing: Packet::default(),
             has_nat: false,
-            tells_mtu: false,
+            reports_mtu: false,
             bindings: BTreeMap::new(),
             seed,
         }
@@ -149,7 +149,7 @@ impl Network {
     pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, LinkError> {
         let id = self.links.len() as LinkId;
         self.has_nat |= config.rebinding.is_some();
-        self.tells_mtu |= config.mtu.is_some_and(|mtu| mtu.is_told);
+        self.reports_mtu |= config.mtu.is_some_and(|mtu| mtu.is_reported);
         let mut link = Link::new(config, self.seed)?;
         if self.logged.is_some() {
             link.log_drops();
@@ -183,7 +183,7 @@ impl Network {
 
     /// Writes a route down: links from the server to the client, and those back.
     pub fn add_route(&mut self, path: &PathSpec, down: &[LinkId], up: &[LinkId]) -> Route {
-        let mtus = down.iter().chain(up).filter_map(|link| self.links[*link as usize].tells_mtu(u32::MAX));
+        let mtus = down.iter().chain(up).filter_map(|link| self.links[*link as usize].mtu_to_report(u32::MAX));
         let facts = PathFacts { is_backup: path.is_backup, mtu: mtus.min() };
         Route { path: path.name.clone(), facts, starts: [self.add_hops(down), self.add_hops(up)] }
     }
@@ -198,9 +198,9 @@ impl Network {
         random: &mut Stream,
         is_bulk: bool,
     ) -> FlowId {
-        let diary = self.is_traced.then(Diary::default);
-        let (of_control, watching) = (sender.clone(), diary.clone());
-        let control = move |window, path| diary::watched(of_control.cc.build(window), path, watching.as_ref());
+        let window_log = self.is_traced.then(WindowLog::default);
+        let (of_control, watching) = (sender.clone(), window_log.clone());
+        let control = move |window, path| window_log::watched(of_control.cc.build(window), path, watching.as_ref());
         let facts: Vec<_> = routes.iter().map(|route| route.facts).collect();
         let (client, server) = sender.transport.open(Opening {
             now: self.now,
@@ -210,7 +210,7 @@ impl Network {
             is_coupled: sender.cc.is_coupled(),
             scheduler: &|| sender.scheduler.build(),
         });
-        self.open_flow(FlowConfig { name, sender: Some(sender), app, is_bulk, client, server, diary, routes })
+        self.open_flow(FlowConfig { name, sender: Some(sender), app, is_bulk, client, server, window_log, routes })
     }
 
     /// Opens a flow now: the client connects.
@@ -239,7 +239,7 @@ impl Network {
             paths,
             switches,
             name: config.name,
-            diary: config.diary,
+            window_log: config.window_log,
             sender: config.sender,
             app: config.app,
             started: self.now,
@@ -315,7 +315,7 @@ impl Network {
                     let mut packet = link.take(place);
                     packet.hop += 1;
                     self.enter(next, packet.packet.wire_bytes, |_| packet);
-                    if self.tells_mtu && self.refuse(next, &packet) {
+                    if self.reports_mtu && self.refuse(next, &packet) {
                         self.drain(packet.flow, packet.to.other());
                     }
                 }
@@ -351,9 +351,9 @@ impl Network {
     /// passed. Returns `true` if the link sends such notices.
     #[cold]
     fn refuse(&mut self, id: LinkId, sent: &SimPacket) -> bool {
-        let Some(mtu) = self.links[id as usize].tells_mtu(sent.packet.wire_bytes) else { return false };
+        let Some(mtu) = self.links[id as usize].mtu_to_report(sent.packet.wire_bytes) else { return false };
         let end = &mut self.flows[sent.flow as usize].ends[sent.to.other() as usize];
-        end.handle_too_big(self.now, &sent.packet, mtu, &mut self.parcels);
+        end.handle_too_big(self.now, &sent.packet, mtu, &mut self.payload_pool);
         true
     }
 
@@ -383,9 +383,9 @@ impl Network {
             // The server has no connection at this port: send a reset (RFC 9293 §3.10.7.1).
             flow.ends[to as usize].abort(self.now);
         }
-        flow.ends[to as usize].handle_packet(self.now, packet, &mut self.parcels);
-        if let Some(place) = packet.payload.parcel() {
-            self.parcels.free(place);
+        flow.ends[to as usize].handle_packet(self.now, packet, &mut self.payload_pool);
+        if let Some(place) = packet.payload.pool_index() {
+            self.payload_pool.free(place);
         }
         if let Some(log) = &mut flow.packets
             && to == End::Server
@@ -447,12 +447,12 @@ impl Network {
     }
 
     /// Tell the server's application once when there is room again below `lowat`.
-    pub fn tell_of_room(&mut self, flow: FlowId, lowat: Option<u64>) {
+    pub fn notify_of_room(&mut self, flow: FlowId, lowat: Option<u64>) {
         self.flows[flow as usize].notsent_lowat = lowat.unwrap_or(0);
     }
 
     fn note_events(&mut self, id: FlowId, end: End, events: Events) {
-        let told = [
+        let occurred = [
             (Event::Connected, What::Connected),
             (Event::Writable, What::Writable),
             (Event::PeerClosed, What::Closed),
@@ -460,7 +460,7 @@ impl Network {
             (Event::Reset, What::Closed),
         ];
         let app = self.flows[id as usize].app;
-        for (_, what) in told.into_iter().filter(|(event, _)| events.contains(*event)) {
+        for (_, what) in occurred.into_iter().filter(|(event, _)| events.contains(*event)) {
             self.notices.push(Notice { app, flow: id, end, what });
         }
     }
@@ -489,13 +489,13 @@ impl Network {
         let to = end.other();
         let mut has_more = true;
         while has_more {
-            if self.parcels.is_full() {
-                self.parcels.reclaim(self.links.iter().flat_map(Link::packets).map(|packet| &packet.packet));
+            if self.payload_pool.is_full() {
+                self.payload_pool.reclaim(self.links.iter().flat_map(Link::packets).map(|packet| &packet.packet));
             }
             let flow = &mut self.flows[id as usize];
             let connection = &mut flow.ends[end as usize];
             let packet = &mut self.outgoing;
-            if !connection.poll_transmit(self.now, packet, &mut self.parcels) {
+            if !connection.poll_transmit(self.now, packet, &mut self.payload_pool) {
                 break;
             }
             has_more = connection.may_have_more();
@@ -523,7 +523,7 @@ impl Network {
                 to,
             };
             self.enter(link, wire_bytes, sent);
-            has_more |= self.tells_mtu && self.refuse(link, &sent(&self.outgoing));
+            has_more |= self.reports_mtu && self.refuse(link, &sent(&self.outgoing));
         }
     }
 

@@ -15,7 +15,7 @@ use playpath_transport::transports::{Drawn, PathInfo};
 use playpath_units::Time;
 
 /// A log ends when one of its lists is so long: an hour at 6 Mbit/s, some 100 MB.
-const MOST_ROWS: usize = 2_000_000;
+const MAX_ROWS: usize = 2_000_000;
 
 /// Contents of a packet. The number is the value in the column `kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl Stream {
 impl PacketLog {
     /// Record a packet that the server sends over `path`. Packets without data are not kept.
     pub fn record_sent(&mut self, at: Time, path: u8, packet: &Drawn) {
-        if packet.bytes == 0 || self.sent.len() >= MOST_ROWS {
+        if packet.bytes == 0 || self.sent.len() >= MAX_ROWS {
             return;
         }
         let stream = self.stream(path);
@@ -147,7 +147,7 @@ impl PacketLog {
     /// Record a packet that a link towards the client has dropped, and that arrived there at `at`.
     pub fn record_drop(&mut self, at: Time, path: u8, packet: &Drawn, cause: DropCause) {
         if packet.bytes > 0
-            && self.drops.len() < MOST_ROWS
+            && self.drops.len() < MAX_ROWS
             && let Some(offset) = self.stream(path).offset(packet.place)
         {
             self.drops.push(Lost { at, offset, cause, path });
@@ -155,7 +155,7 @@ impl PacketLog {
     }
 
     fn has_room(&self) -> bool {
-        self.answers.len() < MOST_ROWS && self.sacks.len() < MOST_ROWS
+        self.answers.len() < MAX_ROWS && self.sacks.len() < MAX_ROWS
     }
 
     fn stream(&mut self, path: u8) -> &mut Stream {

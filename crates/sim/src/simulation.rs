@@ -114,7 +114,7 @@ impl<'s> Simulation<'s> {
     }
 
     fn add_traffic(&mut self, number: usize, group: &TrafficSpec, compared: &SenderSpec) -> Result<(), ScenarioError> {
-        let sender = Arc::new(group.sender_beside(compared).map_err(ScenarioError::new)?);
+        let sender = Arc::new(group.resolved_sender(compared).map_err(ScenarioError::new)?);
         self.net.flows.reserve(group.count as usize);
         let shared_routes = self.routes(&sender, &sender.name, FlowRtt::THE_PATHS)?;
         for source in group.sources(number, self.seed) {
@@ -204,7 +204,7 @@ impl<'s> Simulation<'s> {
                 }
             }
             if !self.net.notices.is_empty() {
-                self.tell_apps();
+                self.notify_apps();
                 if self.is_over() {
                     break;
                 }
@@ -239,7 +239,7 @@ impl<'s> Simulation<'s> {
         *self.path_links[0].down.last().expect("a path has its own link") as LinkId
     }
 
-    fn tell_apps(&mut self) {
+    fn notify_apps(&mut self) {
         // Handling a notice may cause further ones, which are appended and handled in turn.
         let mut next = 0;
         while let Some(&notice) = self.net.notices.get(next) {

@@ -382,10 +382,10 @@ fn the_reported_buffer_reaches_ccplb_and_not_ccp() {
     let large = ccplb("full_level = \"30 s\"\ncmcd = \"v2\"");
     assert!(large > 1.05 * small, "{small} and {large} packets");
     // The scenario tells the buffer at the lowest rate, the player at the one it plays: the reports matter.
-    let told = |cmcd: &str| {
+    let reported = |cmcd: &str| {
         windows("{ name = \"ccplb\", pob_rate = 20 }", &format!("full_level = \"2500 ms\"\ncmcd = \"{cmcd}\"")).0
     };
-    assert!(told("v2") != told("off"), "the reports change nothing");
+    assert!(reported("v2") != reported("off"), "the reports change nothing");
     assert!(windows("\"ccp\"", "cmcd = \"v2\"").0 == windows("\"ccp\"", "cmcd = \"off\"").0, "CCP listens");
 }
 
@@ -447,10 +447,10 @@ fn the_servers_estimate_has_its_share() {
         record.events.iter().filter_map(estimate).collect::<Vec<f64>>()
     };
     let own = estimates("cmsd = true");
-    let told = estimates("cmsd = true\netp_weight = \"100 %\"");
-    assert!(own != told, "the estimate changes nothing");
+    let reported = estimates("cmsd = true\netp_weight = \"100 %\"");
+    assert!(own != reported, "the estimate changes nothing");
     // FAST carries no more; nothing in what was told lies above it.
-    assert!(told.iter().all(|&mbps| mbps <= 4.05), "{told:?}");
+    assert!(reported.iter().all(|&mbps| mbps <= 4.05), "{reported:?}");
 }
 
 /// CCPLCA's window is at least rate × RTT. With a weak law (Kp 0.1, no floor) that bound rules: the reported 1 Mbit/s at 100 ms are 9 packets,

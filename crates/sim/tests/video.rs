@@ -257,6 +257,6 @@ fn what_a_manifest_holds_and_nobody_plays_is_a_warning() {
     let scenario = Scenario::parse(text, &serde_json::json!({}), &read).unwrap();
     assert_eq!(scenario.video.as_ref().unwrap().presentation.as_ref().unwrap().video.bitrates().len(), 2);
     let record = playpath_sim::run(&scenario, "cubic", 1, Tracing::Off).unwrap();
-    let told = "manifest: an adaptation set of video is left out: its codec is hvc1, the first has avc1";
-    assert!(record.warnings.iter().any(|warning| warning == told), "{:?}", record.warnings);
+    let reported = "manifest: an adaptation set of video is left out: its codec is hvc1, the first has avc1";
+    assert!(record.warnings.iter().any(|warning| warning == reported), "{:?}", record.warnings);
 }

@@ -101,7 +101,7 @@ fn segments() -> impl Strategy<Value = Segment> {
             Segment { seq, ack, payload_len, flags: Flags(flags), window: window.into(), ..Segment::default() };
         segment.ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][ecn];
         segment.timestamps = ts.then_some(Timestamps { value: times.0, echo: times.1 });
-        segment.accecn = accecn.map(|(counters, is_reversed, told)| AccEcn::new(counters, is_reversed, told));
+        segment.accecn = accecn.map(|(counters, is_reversed, count)| AccEcn::new(counters, is_reversed, count));
         if segment.flags.contains(Flags::SYN) {
             segment.syn_options = SynOptions { mss: syn.0, window_scale: syn.1, sack_permitted: syn.2 };
         } else {

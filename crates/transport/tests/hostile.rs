@@ -82,7 +82,7 @@ fn segment() -> impl Strategy<Value = Segment> {
             syn_options: SynOptions { mss: syn.0, window_scale: Some(syn.1), sack_permitted: syn.2 },
             timestamps: ts.map(|(value, echo)| Timestamps { value, echo }),
             sack: held,
-            accecn: accecn.map(|(counters, is_reversed, told)| AccEcn::new(counters, is_reversed, told)),
+            accecn: accecn.map(|(counters, is_reversed, count)| AccEcn::new(counters, is_reversed, count)),
             mptcp,
         }
     })

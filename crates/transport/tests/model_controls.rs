@@ -86,8 +86,8 @@ fn loss_reports_reach_the_controller() {
 /// 10 s from what slow start left, at most 4 P.
 #[test]
 fn the_playout_buffer_lengthens_the_queue() {
-    let told = AppParameters { playout_buffer_bytes: 655_000, ..AppParameters::default() };
-    let (without, with) = (run("ccplb", 200, 0.0, None), run("ccplb", 200, 0.0, Some(told)));
+    let reported = AppParameters { playout_buffer_bytes: 655_000, ..AppParameters::default() };
+    let (without, with) = (run("ccplb", 200, 0.0, None), run("ccplb", 200, 0.0, Some(reported)));
     let more = with.mean_rtt.saturating_sub(without.mean_rtt);
     assert!(more > Duration::from_millis(40) && more < Duration::from_millis(120), "{more}");
     assert!(with.goodput_mbps > 9.5);

@@ -382,7 +382,7 @@ fn window_follows(tcp: Config) {
     net.server.mptcp = MptcpConnection::listen(config(2), scheduler::build("dft").unwrap(), all());
     net.records = true;
     net.run_until(Time::from_secs(20));
-    let told = |from: u64, to: u64| {
+    let reported = |from: u64, to: u64| {
         let range = Time::from_millis(from)..Time::from_millis(to);
         let acks = net
             .seen
@@ -390,8 +390,8 @@ fn window_follows(tcp: Config) {
             .filter(|(at, is_client, _, s)| *is_client && range.contains(at) && !s.flags.contains(Flags::SYN));
         acks.map(|(.., segment)| segment.window).max().unwrap()
     };
-    assert_eq!(told(0, 90), 64_240, "before anything was read");
-    assert!((340_000..6 << 20).contains(&told(10_000, 20_000)), "{}", told(10_000, 20_000));
+    assert_eq!(reported(0, 90), 64_240, "before anything was read");
+    assert!((340_000..6 << 20).contains(&reported(10_000, 20_000)), "{}", reported(10_000, 20_000));
     assert!(net.client.read.len() as f64 * 8.0 > 0.9 * 20.0 * 6e6 * 1424.0 / 1500.0, "{}", net.client.read.len());
 }
 
@@ -408,11 +408,11 @@ fn segments_behind_a_gap_raise_the_window() {
     net.server.mptcp = MptcpConnection::listen(config(2), scheduler::build("dft").unwrap(), all());
     net.records = true;
     net.run_until(Time::from_secs(1));
-    let told = |(_, is_client, _, s): &(Time, bool, usize, Segment)| match s.mptcp {
+    let reported = |(_, is_client, _, s): &(Time, bool, usize, Segment)| match s.mptcp {
         MptcpOption::Dss { data_ack, .. } if *is_client && !s.sack.is_empty() => Some((data_ack, s.window)),
         _ => None,
     };
-    let behind: Vec<_> = net.seen.iter().filter_map(told).collect();
+    let behind: Vec<_> = net.seen.iter().filter_map(reported).collect();
     let (ack, first) = behind[0];
     let (count, last) =
         behind.iter().filter(|(at, _)| *at == ack).fold((0, 0), |(count, _), (_, window)| (count + 1, *window));
@@ -470,14 +470,14 @@ fn a_player_with_little_left_gets_copies() {
     let copies = |is_urgent| {
         let links = [Link { queue: Duration::from_millis(20), ..Link::new(4.0, 10) }, Link::new(4.0, 200)];
         let mut net = Net::new(&links, "xlink", (0, 1_000_000), 1 << 20, 1);
-        let told = AppParameters {
+        let reported = AppParameters {
             playout_buffer_bytes: 1_000_000,
             playout_buffer_free_bytes: Some(0),
             video_rate: Rate::from_bits_per_sec(1_000_000),
             is_urgent,
             ..AppParameters::default()
         };
-        net.server.mptcp.set_app_parameters(Time::ZERO, told);
+        net.server.mptcp.set_app_parameters(Time::ZERO, reported);
         while net.client.read.len() < 1_000_000 {
             net.run_until(net.now + Duration::from_millis(5));
         }
@@ -498,7 +498,7 @@ fn a_path_that_joins_late_hears_what_was_told() {
         let tcp = Config { isn: u32::MAX - 3000, ..Config::linux() };
         let scheduler = scheduler::build("dft").unwrap();
         net.server.mptcp = MptcpConnection::listen(mptcp_config(1 << 20, 22), scheduler, vec![one(tcp), one(tcp)]);
-        let told = AppParameters {
+        let reported = AppParameters {
             playout_buffer_bytes: 1_000_000,
             playout_buffer_free_bytes: Some(1_000_000),
             video_rate: Rate::from_bits_per_sec(2_000_000),
@@ -509,7 +509,7 @@ fn a_path_that_joins_late_hears_what_was_told() {
             ..AppParameters::default()
         };
         if tells {
-            net.server.mptcp.set_app_parameters(Time::ZERO, told);
+            net.server.mptcp.set_app_parameters(Time::ZERO, reported);
         }
         net.run_until(Time::from_millis(10));
         assert!(net.server.mptcp.subflow(1).is_none(), "not open yet");

@@ -432,7 +432,7 @@ fn range(word: &str) -> Outcome<(u32, u32)> {
 /// `accecn0=E0B,CEB,E1B`, `accecn1=E1B,CEB,E0B`, with as many counters as the option has; `accecn=none`.
 fn accecn(word: &str) -> Outcome<Option<AccEcn>> {
     let (name, list) = word.split_once('=').ok_or("accecn0=…")?;
-    let mut told = list.split(',').filter(|counter| !counter.is_empty()).map(number);
+    let mut listed = list.split(',').filter(|counter| !counter.is_empty()).map(number);
     let is_reversed = match name {
         "accecn" => return Ok(None),
         "accecn0" => false,
@@ -442,7 +442,7 @@ fn accecn(word: &str) -> Outcome<Option<AccEcn>> {
     let mut counters = [0; 3];
     let mut count = 0;
     for slot in &mut counters {
-        let Some(counter) = told.next() else { break };
+        let Some(counter) = listed.next() else { break };
         (*slot, count) = (counter? as u32, count + 1);
     }
     if is_reversed {

@@ -151,8 +151,8 @@ proptest! {
         prop_assert_eq!(payload.len() as u32, length);
         let opened = read(&payload);
         prop_assert_eq!(&opened.frames, &frames);
-        let told = |ack: Option<&Ack>| ack.map(|ack| (ack.ranges().collect::<Vec<_>>(), ack.delay, ack.ecn));
-        prop_assert_eq!(told(opened.ack.as_ref()), told(packet.ack()));
+        let announced = |ack: Option<&Ack>| ack.map(|ack| (ack.ranges().collect::<Vec<_>>(), ack.delay, ack.ecn));
+        prop_assert_eq!(announced(opened.ack.as_ref()), announced(packet.ack()));
     }
 
     /// Nobody's bytes can do more than be refused.
@@ -272,7 +272,7 @@ fn parameters_that_are_refused() {
 #[test]
 fn parameters_of_a_server() {
     let config = Config::default();
-    let mut told = OfServer {
+    let mut announced = OfServer {
         original: &[1, 2, 3],
         retry: None,
         own: &[4],
@@ -281,7 +281,7 @@ fn parameters_of_a_server() {
         max_ids: 4,
         max_path_id: 3,
     };
-    let bytes = put_parameters(&config.parameters(), &told);
+    let bytes = put_parameters(&config.parameters(), &announced);
     let (mut reader, mut found) = (Reader::new(&bytes), std::collections::BTreeMap::new());
     while !reader.is_empty() {
         let (id, value) = (reader.varint().unwrap(), reader.prefixed().unwrap());
@@ -289,8 +289,8 @@ fn parameters_of_a_server() {
     }
     assert_eq!((found[&0x00], found[&0x0f], found[&0x02]), (&[1, 2, 3][..], &[4][..], &[7; 16][..]));
     assert!(!found.contains_key(&0x10), "there was no Retry");
-    told.retry = Some(&[5, 6]);
-    assert!(put_parameters(&config.parameters(), &told).windows(4).any(|bytes| bytes == [0x10, 2, 5, 6]));
+    announced.retry = Some(&[5, 6]);
+    assert!(put_parameters(&config.parameters(), &announced).windows(4).any(|bytes| bytes == [0x10, 2, 5, 6]));
     assert_eq!(Reader::new(found[&0x04]).varint(), Some(config.flow.connection));
     assert_eq!(Reader::new(found[&0x09]).varint(), Some(8));
     assert_eq!(Reader::new(found[&0x0e]).varint(), Some(4));

@@ -357,12 +357,12 @@ fn marking() -> Lone {
 /// All packets of the space were marked, so that the last one's number and one are how many.
 #[test]
 fn wrong_counts_end_the_marking() {
-    let stays = |told: fn(u64, u64) -> (u64, u64)| {
+    let stays = |reported: fn(u64, u64) -> (u64, u64)| {
         let mut lone = marking();
         let sent = lone.send(2);
         let (before, now) = (sent[0], sent.last().unwrap() + 1);
         lone.now += Duration::from_millis(100);
-        let (ect0, ect1) = told(before, now);
+        let (ect0, ect1) = reported(before, now);
         lone.ack_with(&[(before, now - 1)], Some(EcnCounts { ect0, ect1, ce: 0 }));
         lone.server.write(lone.stream, 10);
         lone.poll().unwrap().ecn == Ecn::Ect0
@@ -461,21 +461,21 @@ fn a_lost_limit_goes_again_as_it_is_by_then() {
         unpaced(config);
         (config.flow.connection, config.flow.max_connection) = (10_000, 10_000);
     });
-    let told = |lone: &mut Lone| -> Vec<u64> {
+    let reported = |lone: &mut Lone| -> Vec<u64> {
         let limit = |frame: Frame| if let Frame::MaxData(max) = frame { Some(max) } else { None };
         lone.left().into_iter().filter_map(limit).collect()
     };
     lone.frames(&[data(4, 0, 6000)]);
     lone.server.read(lone.now, 4, u64::MAX);
     let read = 10 + 6000;
-    assert_eq!(told(&mut lone), [read + 10_000]);
+    assert_eq!(reported(&mut lone), [read + 10_000]);
     lone.frames(&[data(4, 6000, 1000)]);
     lone.server.read(lone.now, 4, u64::MAX);
-    assert_eq!(told(&mut lone), [0; 0], "too little for a new one");
+    assert_eq!(reported(&mut lone), [0; 0], "too little for a new one");
     let sent = lone.send(4);
     lone.now += Duration::from_millis(100);
     lone.ack(&[(sent[0], *sent.last().unwrap())]);
-    assert_eq!(told(&mut lone), [read + 1000 + 10_000]);
+    assert_eq!(reported(&mut lone), [read + 1000 + 10_000]);
 }
 
 /// RFC 9000 §14.2.1: who is told that a datagram was too big sends smaller ones, what was in it among them, and believes nothing below 1200

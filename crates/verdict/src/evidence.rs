@@ -19,7 +19,7 @@
 //! - of a pair as one of all pairs, "equal senders are exchangeable within a seed": the self-normalised sum
 //!   U = sum(r) / sqrt(sum(r²)) of the roots r of the differences, each with its sign (so that no single seed decides), against
 //!   the largest U of any pair when each seed's values change hands at random (Westfall and Young 1993). Above
-//!   `MOST_PERMUTED` runs it is held against
+//!   `MAX_PERMUTED` runs it is held against
 //!   Bentkus and Dzindzalieta's bound `P(U >= u) <= 3.178 P(Z >= u)` (2015, "A tight Gaussian bound for weighted sums of
 //!   Rademacher random variables"), times the number of pairs;
 //! - of "alike", the exact binomial of the share of sessions that differ (Clopper and Pearson 1934), and Student's t.
@@ -33,7 +33,7 @@ use rand_pcg::Lcg128Xsl64;
 use std::sync::OnceLock;
 
 /// Below, nothing is decided.
-pub const FEWEST_RUNS: usize = 8;
+pub const MIN_RUNS: usize = 8;
 
 const FALSE_WINNERS: f64 = 0.05;
 /// Two senders are alike where at most this share of the sessions differ noticeably.
@@ -43,20 +43,20 @@ const APART: f64 = 0.022;
 /// Ratio of the level of a span to that of the span before.
 const SLOWER: f64 = 0.75;
 const ALIKE: f64 = 0.4 * FALSE_WINNERS;
-const FEWEST_ALIKE: usize = 32;
-const MOST_RUNS: usize = 10_000;
-const MOST_PERMUTED: usize = 24;
+const MIN_ALIKE: usize = 32;
+const MAX_RUNS: usize = 10_000;
+const MAX_PERMUTED: usize = 24;
 const PERMUTATIONS: usize = 4999;
 const TAIL: f64 = 3.178;
 const CLOSE: f64 = 1e-5;
 
 /// The level at which "apart" is tested with so many runs; 0 where there are too few.
 pub fn apart_level(runs: usize) -> f64 {
-    level(APART, SLOWER, runs, FEWEST_RUNS)
+    level(APART, SLOWER, runs, MIN_RUNS)
 }
 
 fn alike_level(runs: usize) -> f64 {
-    level(0.5 * ALIKE, 0.5, runs, FEWEST_ALIKE)
+    level(0.5 * ALIKE, 0.5, runs, MIN_ALIKE)
 }
 
 /// That of the first span times a factor for each that follows.
@@ -65,9 +65,9 @@ fn level(first: f64, factor: f64, runs: usize, fewest: usize) -> f64 {
     if now < start { 0.0 } else { first * factor.powi((now - start) as i32) }
 }
 
-/// 0 below `FEWEST_RUNS`, then 1, 2, …: each span twice as long.
+/// 0 below `MIN_RUNS`, then 1, 2, …: each span twice as long.
 fn span(runs: usize) -> u32 {
-    usize::BITS - (runs / FEWEST_RUNS).leading_zeros()
+    usize::BITS - (runs / MIN_RUNS).leading_zeros()
 }
 
 /// All pairs of senders at one criterion.
@@ -143,8 +143,8 @@ impl Evidence {
         let noticed = self.noticed(one, other, margin) as f64 / runs;
         let more = found.iter().filter(|value| **value * sign(middle) > margin).count() as f64 / runs;
         let reach = self_normalised(found) / libm::sqrt(runs);
-        let mut start = FEWEST_RUNS << span(self.runs);
-        while start <= MOST_RUNS {
+        let mut start = MIN_RUNS << span(self.runs);
+        while start <= MAX_RUNS {
             let level = apart_level(start) * share;
             let apart = self.runs_apart(reach, level).max(runs_of_signs(more, noticed, level));
             let apart = if middle.abs() > margin { apart } else { f64::INFINITY };
@@ -189,7 +189,7 @@ impl Evidence {
 
     fn p_of_all(&self, found: &[f64]) -> f64 {
         let statistic = self_normalised(found);
-        if self.runs > MOST_PERMUTED {
+        if self.runs > MAX_PERMUTED {
             let tail = (2.0 * TAIL * normal_cdf(-statistic)).min(1.0);
             return (self.pairs() as f64 * tail).min(1.0);
         }

@@ -2,7 +2,7 @@
 //! race names a false winner in at most 5 % of cases.
 //!
 //! What is raced is a bounded figure, since of an unbounded mean no number of sessions proves anything: how many times what one notices
-//! (`margin` of that session) one choice is worse than the other in a session with the same seed, at most `MOST_UNITS` either way: ten
+//! (`margin` of that session) one choice is worse than the other in a session with the same seed, at most `MAX_UNITS` either way: ten
 //! minutes' stall count as one of six noticeable stalls. The mean of it is known from a confidence sequence (`betting`), for all pairs
 //! of choices and all criteria at once: each criterion has its share of the 5 % (`FIRST` of them what decides first, the rest equally
 //! the others), and every pair an equal part of that.
@@ -26,16 +26,16 @@ use std::collections::BTreeMap;
 /// The most that a race may err.
 pub const FALSE_WINNERS: f64 = 0.05;
 /// A session's difference is capped at this many times the margin.
-const MOST_UNITS: f64 = 6.0;
+const MAX_UNITS: f64 = 6.0;
 /// The margin as a share of that cap.
-const NOTICED: f64 = 1.0 / MOST_UNITS;
+const NOTICED: f64 = 1.0 / MAX_UNITS;
 /// The largest mean that counts as alike, as a share of that: as by tests, one session in ten may differ.
 const ALIKE: f64 = UNNOTICED_SHARE;
 /// Share of the 5 % for the criterion that decides first.
 const FIRST: f64 = 0.8;
 /// Below, nothing is raced on: they also say how much of a film is shown, which weighs the picture against stalls.
 pub(crate) const FIRST_LOOK: usize = 8;
-const MOST_RUNS: f64 = 10_000.0;
+const MAX_RUNS: f64 = 10_000.0;
 
 /// Winnings so far of the bets on a pair, by the hypothesis that they were against.
 #[derive(Clone, Copy, Debug)]
@@ -89,13 +89,13 @@ impl Ranker {
         let after = |capital: f64| self.together(one, other) as f64 * wanted / libm::log(capital);
         let (apart, alike) = (after(won.worse.max(won.better)), after(won.alike));
         let first = libm::ceil(apart.min(alike).max(FIRST_LOOK as f64));
-        (first <= MOST_RUNS).then_some((first as usize, apart < alike))
+        (first <= MAX_RUNS).then_some((first as usize, apart < alike))
     }
 
     /// How far apart two choices that are alike may be on average, in the metric's unit, with sessions counted up to the second figure;
     /// `None` where what one notices has no size of its own, as a share has.
     pub(crate) fn at_most_apart(&self, one: usize, other: usize, metric: &'static Metric) -> Option<[f64; 2]> {
-        let most = MOST_UNITS * metric.least;
+        let most = MAX_UNITS * metric.least;
         if most == 0.0 || !self.is_random || self.proof == Proof::Tests {
             return None;
         }
@@ -141,7 +141,7 @@ impl Ranker {
             (Some(a), Some(b)) if a == b => 0.0,
             (Some(a), Some(b)) => {
                 let margin = self.margin_in(one, other, metric, |sender, name| self.value(sender, name, session));
-                (sign * (a - b) / (MOST_UNITS * margin)).clamp(-1.0, 1.0)
+                (sign * (a - b) / (MAX_UNITS * margin)).clamp(-1.0, 1.0)
             }
             (None, Some(_)) => 1.0,
             (Some(_), None) => -1.0,

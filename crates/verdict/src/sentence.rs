@@ -32,13 +32,13 @@ fn of_viewers(ranker: &Ranker, decision: &Decision) -> String {
     if decision.ranking.len() == 1 || ranker.seeds < 2 {
         return sentence(ranker, decision);
     }
-    Teller::new(ranker, decision).headline()
+    Wording::new(ranker, decision).headline()
 }
 
 /// The basis of the headline, and what it leaves out, in a streaming engineer's words.
 pub fn sentence(ranker: &Ranker, decision: &Decision) -> String {
-    let teller = Teller::new(ranker, decision);
-    let (best, figures) = (teller.best, teller.describe());
+    let wording = Wording::new(ranker, decision);
+    let (best, figures) = (wording.best, wording.describe());
     if decision.ranking.len() == 1 {
         return format!(
             "{best}{}{figures}; there is nothing to compare it with.",
@@ -50,8 +50,8 @@ pub fn sentence(ranker: &Ranker, decision: &Decision) -> String {
         let leaders = leaders(ranker, decision);
         return format!("Undecided: one run has no interval. In it {leaders}{colon}{figures}. Run more seeds.");
     }
-    let headline = teller.headline();
-    let sentences = [teller.first(), teller.cost(), teller.next(), teller.besides(), teller.runs()];
+    let headline = wording.headline();
+    let sentences = [wording.first(), wording.cost(), wording.next(), wording.besides(), wording.runs()];
     let text = sentences.into_iter().filter(|sentence| !sentence.is_empty()).collect::<Vec<_>>().join(" ");
     if text.is_empty() { headline } else { text }
 }
@@ -70,7 +70,7 @@ fn leaders(ranker: &Ranker, decision: &Decision) -> String {
     format!("{} are {how}{ahead}", join(&best))
 }
 
-struct Teller<'a> {
+struct Wording<'a> {
     ranker: &'a Ranker,
     decision: &'a Decision,
     best: &'a String,
@@ -86,10 +86,10 @@ struct Sides<'a> {
     behind: Vec<&'a String>,
 }
 
-impl<'a> Teller<'a> {
-    fn new(ranker: &'a Ranker, decision: &'a Decision) -> Teller<'a> {
+impl<'a> Wording<'a> {
+    fn new(ranker: &'a Ranker, decision: &'a Decision) -> Wording<'a> {
         let of = quantity(ranker);
-        Teller { ranker, decision, best: &decision.ranking[0], of, described: RefCell::default() }
+        Wording { ranker, decision, best: &decision.ranking[0], of, described: RefCell::default() }
     }
 
     fn headline(&self) -> String {
@@ -164,13 +164,13 @@ impl<'a> Teller<'a> {
     /// The last of those behind which another criterion decides on.
     fn last_but_by(&self, name: &String, behind: &[&String]) -> String {
         let last = behind.iter().rfind(|sender| self.decision.deciding[**sender] != *name);
-        let told = last.and_then(|last| {
+        let clause = last.and_then(|last| {
             let metric = metric(&self.decision.deciding[*last]);
             let shown = self.shown(last, metric)?;
             self.described.borrow_mut().push(((*last).clone(), metric.name));
             Some(format!("; {last} {}", outcome(metric, &[shown], "")))
         });
-        told.unwrap_or_default()
+        clause.unwrap_or_default()
     }
 
     fn shown(&self, sender: &str, metric: &Metric) -> Option<Shown> {

@@ -4,7 +4,7 @@
 use crate::special::{binomial, binomial_cdf};
 use serde::Serialize;
 
-pub(crate) const FEWEST_FOR_INTERVAL: usize = 6;
+pub(crate) const MIN_FOR_INTERVAL: usize = 6;
 
 /// Replications of one metric of one sender, in its unit.
 #[derive(Clone, Debug, Serialize)]

@@ -43,7 +43,7 @@ impl Shown {
 }
 
 pub(crate) fn quantity(ranker: &Ranker) -> &'static str {
-    match (ranker.is_random, ranker.seeds >= stats::FEWEST_FOR_INTERVAL) {
+    match (ranker.is_random, ranker.seeds >= stats::MIN_FOR_INTERVAL) {
         (false, _) => "",
         (true, true) => " in the median run",
         (true, false) => " on average",

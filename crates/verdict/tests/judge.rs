@@ -52,5 +52,5 @@ fn senders_named_after_their_choices_are_ranked() {
     let values =
         json!({ names[0]: stalls(50.0), names[1]: stalls(0.0), names[2]: stalls(90.0), names[3]: stalls(50.0) });
     let judged = judge(&values, true, "range", &choices).expect("right values");
-    assert!(judged["headline"].as_str().is_some_and(|told| told.starts_with("bbr+tls stalls")), "{judged}");
+    assert!(judged["headline"].as_str().is_some_and(|text| text.starts_with("bbr+tls stalls")), "{judged}");
 }

@@ -25,7 +25,7 @@ pub struct Cmsd {
 }
 
 /// Most kbit/s and ms that are believed.
-const MOST: i64 = 1_000_000_000;
+const MAX: i64 = 1_000_000_000;
 
 impl Cmsd {
     /// Data of a server whose transport has measured these delivery rates and smoothed RTTs, one per path; zero if not measured yet.
@@ -71,7 +71,7 @@ impl Cmsd {
             let found = item.params.iter().find(|(name, _)| name.as_str() == key);
             let number =
                 found.and_then(|(_, value)| if let BareItem::Integer(n) = value { Some(i64::from(*n)) } else { None });
-            number.filter(|n| (0..=MOST).contains(n)).map(|n| n as u64)
+            number.filter(|n| (0..=MAX).contains(n)).map(|n| n as u64)
         };
         Cmsd { etp_kbps: value("etp"), mb_kbps: value("mb"), rtt_ms: value("rtt") }
     }

@@ -46,7 +46,7 @@ pub enum FinishReason {
     /// The viewer left before the end.
     Left,
     /// The viewer left because playback stood still.
-    LostPatience,
+    GaveUpWaiting,
 }
 
 /// Final counts of a session. After a full playback `startup + media_played + media_discarded + clock_stopped + seeking - gained_ns`

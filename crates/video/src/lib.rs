@@ -35,4 +35,4 @@ pub use player::{
 };
 pub use players::{agent, dash, progressive};
 pub use playpath_units::Priority;
-pub use viewer::{Habits, Viewer};
+pub use viewer::{Viewer, ViewerConfig};

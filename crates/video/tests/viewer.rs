@@ -6,7 +6,7 @@ use playpath_units::{Duration, Rate, Time};
 use playpath_video::dash::Behind;
 use playpath_video::ideal::{self, IdealLink};
 use playpath_video::summary::Summary;
-use playpath_video::viewer::{Habits, Restless, Seek};
+use playpath_video::viewer::{RandomSeeks, Seek, ViewerConfig};
 use playpath_video::{
     DashConfig, DashPlayer, EventKind, FinishReason, Ladder, ObjectKind, PlaybackEvent, Player, Presentation, Totals,
     Viewer, abr,
@@ -28,15 +28,15 @@ fn player_with(behind: Behind, manifest_bytes: u64) -> Box<dyn Player> {
     Box::new(DashPlayer::new(config, presentation, abr::build("fixed").unwrap(), None).unwrap())
 }
 
-fn watch(habits: &Habits, behind: Behind, mbps: f64) -> Vec<PlaybackEvent> {
-    let mut viewer = Viewer::new(player(behind), habits, RootSeed(1).stream("viewer.video"));
+fn watch(config: &ViewerConfig, behind: Behind, mbps: f64) -> Vec<PlaybackEvent> {
+    let mut viewer = Viewer::new(player(behind), config, RootSeed(1).stream("viewer.video"));
     let link = IdealLink::constant(Rate::from_bits_per_sec_f64(mbps * 1e6), Duration::ZERO).unwrap();
     ideal::play(&mut viewer, &link, Time::from_secs(1000));
     viewer.events().to_vec()
 }
 
-fn seeking(seeks: &str) -> Habits {
-    Habits { seeks: Seek::parse_list(seeks).unwrap(), ..Habits::default() }
+fn seeking(seeks: &str) -> ViewerConfig {
+    ViewerConfig { seeks: Seek::parse_list(seeks).unwrap(), ..ViewerConfig::default() }
 }
 
 fn end(events: &[PlaybackEvent]) -> (f64, FinishReason, Totals) {
@@ -92,7 +92,7 @@ fn what_was_jumped_over_and_seen_later_is_not_unseen() {
 #[test]
 fn seeks_to_and_fro_count_each_byte_once() {
     let seeks = "at 5 s to 30 s, at 8 s to 2 s, at 9 s to 30 s, at 10 s to 2 s, at 11 s to 30 s";
-    let events = watch(&Habits { leaves_after: Some(secs(12.0)), ..seeking(seeks) }, Behind::KeepsAll, 2.0);
+    let events = watch(&ViewerConfig { leaves_after: Some(secs(12.0)), ..seeking(seeks) }, Behind::KeepsAll, 2.0);
     let summary = Summary::of(&events);
     let fetched: u64 = summary.segments.iter().map(|segment| segment.body_bytes).sum();
     // Seen: 0 to 4 s and 30 to 32 s; under way when it was given up: at most a segment each time.
@@ -149,7 +149,7 @@ fn a_seek_does_not_lose_the_manifest() {
 /// Ten seconds from pressing play: 9 s seen. Then 10 s are buffered (1 250 000 B), and nothing is under way.
 #[test]
 fn a_viewer_leaves_when_their_time_is_over() {
-    let events = watch(&Habits { leaves_after: Some(secs(10.0)), ..Habits::default() }, KEEPS_20, 2.0);
+    let events = watch(&ViewerConfig { leaves_after: Some(secs(10.0)), ..ViewerConfig::default() }, KEEPS_20, 2.0);
     let (at, reason, totals) = end(&events);
     assert_eq!((at, reason, parts(&totals)), (10.0, FinishReason::Left, [1.0, 9.0, 0.0, 0.0]));
     let summary = Summary::of(&events);
@@ -162,19 +162,19 @@ fn a_viewer_leaves_when_their_time_is_over() {
 /// 0.5 Mbit/s: segments at 4, 8, 12, … s; stalls from 6 to 8 and 10 to 12 s.
 #[test]
 fn a_viewer_who_waits_too_long_leaves() {
-    let left = |habits: Habits| {
-        let (at, reason, totals) = end(&watch(&habits, KEEPS_20, 0.5));
-        assert_eq!(reason, FinishReason::LostPatience);
+    let left = |config: ViewerConfig| {
+        let (at, reason, totals) = end(&watch(&config, KEEPS_20, 0.5));
+        assert_eq!(reason, FinishReason::GaveUpWaiting);
         (at, parts(&totals))
     };
-    let nobody = Habits::default;
-    assert_eq!(left(Habits { patience: Some(secs(3.0)), ..nobody() }), (3.0, [3.0, 0.0, 0.0, 0.0]));
-    assert_eq!(left(Habits { stall_limit: Some(secs(3.0)), ..nobody() }), (11.0, [4.0, 4.0, 3.0, 0.0]));
+    let nobody = ViewerConfig::default;
+    assert_eq!(left(ViewerConfig { patience: Some(secs(3.0)), ..nobody() }), (3.0, [3.0, 0.0, 0.0, 0.0]));
+    assert_eq!(left(ViewerConfig { stall_limit: Some(secs(3.0)), ..nobody() }), (11.0, [4.0, 4.0, 3.0, 0.0]));
     // Start-up takes 4 s. Segment 10 is asked for at 5 s and there at 9 s: 4 s are not too long, and the stall from 11 s on is.
-    let sought = Habits { patience: Some(secs(4.1)), stall_limit: Some(secs(1.0)), ..seeking("at 5 s to 20 s") };
+    let sought = ViewerConfig { patience: Some(secs(4.1)), stall_limit: Some(secs(1.0)), ..seeking("at 5 s to 20 s") };
     assert_eq!(left(sought), (12.0, [4.0, 3.0, 1.0, 4.0]));
     // A second seek from 8 s on does not begin the wait anew: it has lasted 4.1 s at 9.1 s.
-    let again = Habits { patience: Some(secs(4.1)), ..seeking("at 5 s to 20 s, at 8 s to 30 s") };
+    let again = ViewerConfig { patience: Some(secs(4.1)), ..seeking("at 5 s to 20 s, at 8 s to 30 s") };
     assert_eq!(left(again), (9.1, [4.0, 1.0, 0.0, 4.1]));
 }
 
@@ -182,14 +182,14 @@ fn a_viewer_who_waits_too_long_leaves() {
 #[test]
 fn time_adds_up_for_restless_viewers() {
     for seed in 0..60 {
-        let habits = Habits {
-            restless: Some(Restless { every: secs(6.0), length: secs(8.0), back: 0.4 }),
+        let config = ViewerConfig {
+            random_seeks: Some(RandomSeeks { every: secs(6.0), length: secs(8.0), back: 0.4 }),
             leaves_after: Some(secs(120.0)),
             is_drawn: true,
-            ..Habits::default()
+            ..ViewerConfig::default()
         };
         let behind = [KEEPS_20, Behind::KeepsAll, Behind::Keeps(Duration::ZERO)][seed as usize % 3];
-        let mut viewer = Viewer::new(player(behind), &habits, RootSeed(seed).stream("viewer.video"));
+        let mut viewer = Viewer::new(player(behind), &config, RootSeed(seed).stream("viewer.video"));
         let mbps = [0.8, 1.5, 4.0][seed as usize / 20];
         let link = IdealLink::constant(Rate::from_bits_per_sec_f64(mbps * 1e6), secs(0.05)).unwrap();
         ideal::play(&mut viewer, &link, Time::from_secs(1000));
@@ -208,9 +208,9 @@ fn time_adds_up_for_restless_viewers() {
 /// Each viewer's draws are their own: named after the session.
 #[test]
 fn two_viewers_do_not_leave_together() {
-    let habits = Habits { leaves_after: Some(secs(20.0)), is_drawn: true, ..Habits::default() };
+    let config = ViewerConfig { leaves_after: Some(secs(20.0)), is_drawn: true, ..ViewerConfig::default() };
     let left = |name: &str| {
-        let mut viewer = Viewer::new(player(KEEPS_20), &habits, RootSeed(1).stream(&format!("viewer.{name}")));
+        let mut viewer = Viewer::new(player(KEEPS_20), &config, RootSeed(1).stream(&format!("viewer.{name}")));
         let link = IdealLink::constant(Rate::from_bits_per_sec(2_000_000), Duration::ZERO).unwrap();
         ideal::play(&mut viewer, &link, Time::from_secs(1000))
     };

@@ -10,20 +10,20 @@ use stage::{Answer, Stage};
 use std::cell::RefCell;
 
 #[derive(Default)]
-struct Desk {
+struct Session {
     asked: Vec<u8>,
     answer: Answer,
     stage: Stage,
 }
 
 thread_local! {
-    static DESK: RefCell<Desk> = RefCell::default();
+    static SESSION: RefCell<Session> = RefCell::default();
 }
 
 /// Room for a question of `length` bytes of UTF-8. The answer before it is gone.
 #[unsafe(no_mangle)]
 pub extern "C" fn ask(length: usize) -> *mut u8 {
-    DESK.with_borrow_mut(|desk| {
+    SESSION.with_borrow_mut(|desk| {
         desk.answer = Answer::default();
         desk.asked = vec![0; length];
         desk.asked.as_mut_ptr()
@@ -33,7 +33,7 @@ pub extern "C" fn ask(length: usize) -> *mut u8 {
 /// Answers the request. Returns true if [`answer`] is JSON, false if it is an error of one line.
 #[unsafe(no_mangle)]
 pub extern "C" fn call() -> bool {
-    DESK.with_borrow_mut(|desk| {
+    SESSION.with_borrow_mut(|desk| {
         let asked = std::mem::take(&mut desk.asked);
         let answered = desk.stage.answer(&asked);
         let is_answered = answered.is_ok();
@@ -44,17 +44,17 @@ pub extern "C" fn call() -> bool {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> *const u8 {
-    DESK.with_borrow(|desk| desk.answer.text.as_ptr())
+    SESSION.with_borrow(|desk| desk.answer.text.as_ptr())
 }
 
 /// Bytes of the answer's text, UTF-8.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer_length() -> usize {
-    DESK.with_borrow(|desk| desk.answer.text.len())
+    SESSION.with_borrow(|desk| desk.answer.text.len())
 }
 
 /// Address of the answer's numbers: the columns of its series, one after the other.
 #[unsafe(no_mangle)]
 pub extern "C" fn numbers() -> *const f64 {
-    DESK.with_borrow(|desk| desk.answer.numbers.as_ptr())
+    SESSION.with_borrow(|desk| desk.answer.numbers.as_ptr())
 }

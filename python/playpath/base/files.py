@@ -16,7 +16,7 @@ from playpath.base.errors import InputError, RunError
 if TYPE_CHECKING:  # importing it takes 0.1 s, and `--version` does not need it
     import polars as pl
 
-_MOST_BYTES = 200_000_000
+_MAX_BYTES = 200_000_000
 """Of a file that is read as a whole."""
 RESULTS = frozenset(
     f"{kind}.json" for kind in ["comparison", "record", "sweep", "population", "tune", "twin", "claims", "question"]
@@ -127,8 +127,8 @@ def read_text(path: Path, *, where: str = "", remedy: str = "") -> str:
     try:
         if path.exists() and not path.is_file():
             reason = "is a folder" if path.is_dir() else "is a device, a pipe or a socket"
-        elif path.stat().st_size > _MOST_BYTES:
-            reason = f"is larger than {_MOST_BYTES // 10**6} MB"
+        elif path.stat().st_size > _MAX_BYTES:
+            reason = f"is larger than {_MAX_BYTES // 10**6} MB"
         else:
             return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:

@@ -30,7 +30,7 @@ class Outcome(Generic[Result]):
     """In the order of the tasks."""
     interrupted: bool
     """Ctrl-C came before all were done."""
-    heard: bool
+    interrupt_seen: bool
     """Ctrl-C came, if only while the last ones were finished: what would follow must not begin."""
 
 

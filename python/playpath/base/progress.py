@@ -15,7 +15,7 @@ class Pulse:
     """Counts finished sessions and the played shares of those under way. Sessions may run in several threads.
 
     Args:
-        progress: Called by the thread that calls `count` and `tell`.
+        progress: Called by the thread that calls `count` and `report_running`.
         total: Sessions in all.
     """
 
@@ -44,7 +44,7 @@ class Pulse:
         self._shown = max(self._shown, self._done)
         self._progress(self._done, self._total)
 
-    def tell(self) -> None:
+    def report_running(self) -> None:
         """Report the sessions under way, if at least a tenth of one was played since the last report."""
         done = round(self._done + sum(list(self._parts.values())), 1)
         if done > self._shown:

@@ -70,14 +70,14 @@ def main() -> None:
         if type(error).__name__ == "NoArgsIsHelpError":  # not exported by typer either
             print(error.format_message())
         else:
-            _tell(f"error: {_number_of_seeds(sys.argv) or error.format_message()}")
+            _print_error(f"error: {_number_of_seeds(sys.argv) or error.format_message()}")
             status = InputError.exit_status
     except PlaypathError as error:
-        _tell(f"error: {as_typed(str(error))}")
+        _print_error(f"error: {as_typed(str(error))}")
         status = error.exit_status
     except (KeyboardInterrupt, Stopped):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C ends the command without a message
-        _tell("interrupted")
+        _print_error("interrupted")
         status = 130
     except SystemExit as error:  # SIGTERM, SIGHUP
         status = error.code if isinstance(error.code, int) else 1
@@ -86,10 +86,10 @@ def main() -> None:
     except BaseException as error:  # a panic of the engine is no Exception
         status = RunError.exit_status
         if isinstance(error, OSError) and error.filename is None:
-            _tell(f"error: cannot write the output: {error.strerror or error}")
+            _print_error(f"error: cannot write the output: {error.strerror or error}")
             _drop(sys.stdout)
         else:
-            _tell(_last_resort(error))
+            _print_error(_last_resort(error))
     _leave(status)
 
 
@@ -108,7 +108,7 @@ def _check_none_is_empty(given: list[str]) -> None:
             raise InputError(f"{option}: its value is empty; write one, or leave {option} out")
 
 
-def _tell(text: str) -> None:
+def _print_error(text: str) -> None:
     try:
         from playpath.show import console  # rich and polars take their time
     except Exception:  # they may be what failed (no memory, no threads, a missing file)

@@ -1,13 +1,13 @@
 """At which numbers of runs to look, and the description of the rule by which they decide (`crates/verdict/src/evidence.rs`)."""
 
 from playpath.base.errors import InputError
-from playpath.judge.stats import MOST_RUNS
+from playpath.judge.stats import MAX_RUNS
 
 FALSE_WINNERS = 0.05
 """Error probability of a whole comparison, over all its senders, criteria and looks on the ladder."""
 UNNOTICED_SHARE = 0.1
 """Two senders are alike where at most this share of the sessions differ noticeably."""
-FEWEST_RUNS = 8
+MIN_RUNS = 8
 """With fewer runs nothing is decided: seven pairs of runs of equal senders all point the same way in 1 of 64 cases."""
 STOPPING_RULE = (
     "twice as many seeds at each look, until the best is decided or the most seeds are reached; "
@@ -25,10 +25,10 @@ def ladder(first: int, most: int | None, what: str = "seeds") -> list[int]:
         return [first]
     if most <= first:
         raise InputError(f"until_decided {most}: must be above the {first} {what} to begin with")
-    steps = [first * 2**k for k in range(MOST_RUNS.bit_length()) if _span(first * 2**k) < _span(most)]
+    steps = [first * 2**k for k in range(MAX_RUNS.bit_length()) if _span(first * 2**k) < _span(most)]
     return [*steps, most]
 
 
 def _span(runs: int) -> int:
-    """The span that a number of runs falls into: 0 below `FEWEST_RUNS`, then 1, 2, ..."""
-    return (runs // FEWEST_RUNS).bit_length()
+    """The span that a number of runs falls into: 0 below `MIN_RUNS`, then 1, 2, ..."""
+    return (runs // MIN_RUNS).bit_length()

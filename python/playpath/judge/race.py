@@ -2,15 +2,15 @@
 
 from playpath.base.errors import InputError
 
-MOST = 256
+MAX = 256
 """Seeds after which a race ends undecided by default."""
-MOST_PACKETS = 100_000_000
+MAX_PACKETS = 100_000_000
 """Packets that a race started by default may cost: about half a minute of one core."""
 RULE = (
     "until the best is decided or the most seeds are reached; senders proven worse stop early; proven by bets, so that a whole "
     "race names a false winner in at most 5 % of cases, however often one looks"
 )
-_LEAST_STEP = 4
+_MIN_STEP = 4
 
 
 def affordable(packets: int) -> int:
@@ -19,7 +19,7 @@ def affordable(packets: int) -> int:
     >>> affordable(2_000_000), affordable(10_000)
     (50, 256)
     """
-    return min(MOST, MOST_PACKETS // max(1, packets))
+    return min(MAX, MAX_PACKETS // max(1, packets))
 
 
 def race_looks(first: int, until_decided: int | bool) -> list[int]:
@@ -28,10 +28,10 @@ def race_looks(first: int, until_decided: int | bool) -> list[int]:
     >>> race_looks(10, 40), race_looks(30, 32), race_looks(10, True)[-3:]
     ([10, 14, 18, 22, 27, 33, 40], [30, 32], [188, 235, 256])
     """
-    most = max(MOST, 2 * first) if until_decided is True else int(until_decided)
+    most = max(MAX, 2 * first) if until_decided is True else int(until_decided)
     if most <= first:
         raise InputError(f"until_decided {most}: must be above the {first} seeds to begin with")
     found = [first]
     while found[-1] < most:
-        found.append(min(most, found[-1] + max(_LEAST_STEP, found[-1] // 4)))
+        found.append(min(most, found[-1] + max(_MIN_STEP, found[-1] // 4)))
     return found

@@ -25,8 +25,8 @@ from playpath import _engine
 
 CONFIDENCE = 0.95
 SIGNIFICANCE = 1.0 - CONFIDENCE
-FEWEST_FOR_INTERVAL = 6
-MOST_RUNS = 10_000
+MIN_FOR_INTERVAL = 6
+MAX_RUNS = 10_000
 """Beyond so many runs no estimate of the runs that would settle a comparison is given."""
 
 Interval = tuple[float, float]

@@ -15,7 +15,7 @@ from playpath.base.metrics import format_value, metric
 LEVEL, POWER = 0.05, 0.8
 _EDGE = NormalDist().inv_cdf(1 - LEVEL / 2)
 _REACH = _EDGE + NormalDist().inv_cdf(POWER)
-_FEWEST = 2
+_MIN = 2
 """A variance needs two viewers."""
 
 
@@ -72,4 +72,4 @@ def viewers_per_arm(one: Sequence[float], other: Sequence[float], apart: float |
         apart = math.fsum(one) / len(one) - math.fsum(other) / len(other)
     if apart == 0:
         return None
-    return max(_FEWEST, math.ceil(spread * (_REACH / apart) ** 2 + _EDGE**2 / 4))
+    return max(_MIN, math.ceil(spread * (_REACH / apart) ** 2 + _EDGE**2 / 4))

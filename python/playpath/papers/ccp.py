@@ -106,7 +106,7 @@ OF_CCPD = {"CCPD": "CCP", "CCPDLCA": "CCPLCA", "CCPDLB(1)": "CCPLB(1)"}
 """CCPD and the changes applied to it, each next to its counterpart for CCP."""
 FIVE = ("Cubic", "Compound", "CCP", "CCPLCA", "CCPLB(1)")
 PACED = "CCPLB paced"
-TODAY_SENDERS: dict[str, ControlChoice] = {
+CURRENT_SENDERS: dict[str, ControlChoice] = {
     "CUBIC HyStart++": {"name": "cubic", "slow_start": "hystart++"},
     "BBR": {"name": "bbr"},
     "BBRv3": {"name": "bbr3"},
@@ -121,7 +121,7 @@ WITH_LEVEL: dict[str, ControlChoice] = {
 
 
 def _control(part: str, variant: str, setup: SetUp) -> ControlChoice:
-    control = dict((TODAY_SENDERS | WITH_LEVEL | _CONTROLS | (_OF_CCPD if part == "paper" else {}))[variant])
+    control = dict((CURRENT_SENDERS | WITH_LEVEL | _CONTROLS | (_OF_CCPD if part == "paper" else {}))[variant])
     if str(control["name"]).startswith("ccp"):
         # The law as the paper prints it has neither floor nor guards; a sender of today says which it has.
         control = {"mode": "paper" if setup.law == "as printed" else "default", **control}
@@ -209,15 +209,15 @@ def cases(share: float, **settings: Any) -> list[Case]:
     """The paper's figures, today's senders, and traces of the cases that decide."""
     setup = SetUp(**settings)
     found = _paper_cases(share, setup)
-    found += [_case("today", v, share, rtt=rtt, setup=setup) for rtt in RTTS for v in TODAY_SENDERS]
-    segmented = ("Cubic", "Compound", "CCP", "CCPLB(1)", *TODAY_SENDERS, *WITH_LEVEL)
+    found += [_case("today", v, share, rtt=rtt, setup=setup) for rtt in RTTS for v in CURRENT_SENDERS]
+    segmented = ("Cubic", "Compound", "CCP", "CCPLB(1)", *CURRENT_SENDERS, *WITH_LEVEL)
     found += [_case("today", v, share, player="segments", setup=setup) for v in segmented]
     found += [_case("trace", v, share, rtt=rtt, setup=setup) for rtt, v in TRACED]
     jitter = replace(setup, jitter_ms=20.0)
     return [*found, _case("trace", "CCP", share, rtt=3, setup=jitter, called="CCP, jitter of ± 20 ms")]
 
 
-def beside_cases(share: float) -> list[Case]:
+def side_by_side_cases(share: float) -> list[Case]:
     """For both worlds: the law with floor and guards, as it would be used; docs/papers_kernel.py runs it as the paper prints it."""
     guarded = replace(CHOSEN, law="guarded")
     return [*(_case("beside", v, share, setup=guarded) for v in FIVE), _case("beside", "BBR", share)]

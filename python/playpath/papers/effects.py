@@ -9,7 +9,7 @@ import numpy as np
 from playpath.papers.study import Settings, Unstated
 
 _LEVELS = 3
-_LEAST_EFFECT = 0.04
+_MIN_EFFECT = 0.04
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ def effects_of(
         )
         for i, j in combinations(range(len(levels)), 2)
     ]
-    strong = [e for e in sorted(effects, key=_weakness) if e.explained >= _LEAST_EFFECT]
-    return strong + [e for e in sorted(pairs, key=_weakness)[:1] if e.explained >= 2 * _LEAST_EFFECT]
+    strong = [e for e in sorted(effects, key=_weakness) if e.explained >= _MIN_EFFECT]
+    return strong + [e for e in sorted(pairs, key=_weakness)[:1] if e.explained >= 2 * _MIN_EFFECT]
 
 
 def _weakness(effect: Effect) -> float:

@@ -14,7 +14,7 @@ from playpath.base.metrics import metric
 from playpath.papers.joint_space import Joint
 from playpath.papers.modern_senders import Scene
 from playpath.papers.sensitivity import Sensitivity
-from playpath.papers.study import Today, Unstated
+from playpath.papers.study import CurrentSenders, Unstated
 from playpath.plots import INK
 from playpath.plots.style import GRID, MUTED, figure
 
@@ -40,7 +40,7 @@ _STANDINGS = {
     "behind": ("#ffffff", INK, ""),
 }
 _CELL, _GAP, _ROW = 0.34, 0.5, 0.26
-_MOST_COLUMNS = 22
+_MAX_COLUMNS = 22
 _SLANT = 2.4  # room for the slanted title of the last column
 
 
@@ -48,7 +48,7 @@ def sensitivity_grid(found: Sensitivity) -> Figure:
     """Claims down, the values of each unstated parameter across, in several rows that fit the page; the chosen value is framed."""
     rows: list[list[Unstated]] = [[]]
     for parameter in found.swept:
-        if sum(len(u.values) for u in [*rows[-1], parameter]) > _MOST_COLUMNS and rows[-1]:
+        if sum(len(u.values) for u in [*rows[-1], parameter]) > _MAX_COLUMNS and rows[-1]:
             rows.append([])
         rows[-1].append(parameter)
     columns = max(sum(len(u.values) for u in row) + _GAP * (len(row) - 1) for row in rows)
@@ -127,7 +127,7 @@ def _cell_at(ax: Axes, x: float, row: int, fill: str, ink: str, sign: str) -> No
     ax.text(x + 2.5, row + 0.53, sign, ha="center", va="center", fontsize=9, color=ink)
 
 
-def today_grid(scenes: Sequence[Scene], today: Today) -> Figure:
+def current_senders_grid(scenes: Sequence[Scene], today: CurrentSenders) -> Figure:
     """Senders down, scenes across: place, and what the viewer sees."""
     senders = list(dict.fromkeys(sender for scene in scenes for sender in scene.ranker.senders))
     width = 1.6

@@ -38,7 +38,7 @@ from playpath.papers.study import Claim, Settings, Study, Unstated
 from playpath.population.intervals import share_interval
 
 POINT = "point"
-_LEAST_POINTS = 8
+_MIN_POINTS = 8
 _ALIKE = frozenset({"undecided", "nothing to test"})
 
 
@@ -156,8 +156,8 @@ class Joint:
 def run_joint(result: StudyResult, count: int, options: Options) -> Joint:
     """Run `count` points of the joint space, then the best of them in full; cells in the store are not run again."""
     study = result.study
-    if count < _LEAST_POINTS:
-        raise InputError(f"--joint must be at least {_LEAST_POINTS} points, got {count}")
+    if count < _MIN_POINTS:
+        raise InputError(f"--joint must be at least {_MIN_POINTS} points, got {count}")
     if not study.swept:
         raise InputError(f"{study.name}: the paper leaves nothing unstated that could be varied")
     filling = count - count // 4

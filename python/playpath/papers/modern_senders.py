@@ -9,7 +9,7 @@ from playpath.base.metrics import NETWORK_CRITERIA, metric
 from playpath.judge.ranking import Decision, Ranker, identical_replicas
 from playpath.judge.stats import summarise
 from playpath.papers.claims import select
-from playpath.papers.study import Study, Today
+from playpath.papers.study import CurrentSenders, Study
 from playpath.results.comparison import format_summary
 
 
@@ -48,7 +48,7 @@ def rank_scenes(study: Study, table: pl.DataFrame) -> list[Scene]:
     return [_rank(name, select(table, where), study.today) for name, where in study.today.scenes.items()]
 
 
-def _rank(name: str, rows: pl.DataFrame, today: Today) -> Scene:
+def _rank(name: str, rows: pl.DataFrame, today: CurrentSenders) -> Scene:
     senders: list[str] = rows[today.column].unique(maintain_order=True).to_list()
     if not senders:
         raise ValueError(f"no case of the grid is in the scene {name}")
@@ -68,7 +68,7 @@ def _columns(rows: pl.DataFrame, seeds: Sequence[int], names: Sequence[str]) -> 
     return {name: [column[place[s]] if s in place else None for s in seeds] for name, column in columns.items()}
 
 
-def table_rows(scenes: Sequence[Scene], today: Today) -> list[list[str]]:
+def table_rows(scenes: Sequence[Scene], today: CurrentSenders) -> list[list[str]]:
     """Rows of text: scene, the best sender, those alike or open, the figures of the best, the verdict."""
     rows = []
     for scene in scenes:

@@ -8,7 +8,7 @@ from playpath.papers.newcwv_series import STEP_S, measure, trace
 from playpath.papers.study import Case, Labels
 from playpath.scenario.document import Sender
 
-__all__ = ["beside_cases", "cases", "measure", "trace"]
+__all__ = ["cases", "measure", "side_by_side_cases", "trace"]
 LADDER = "200 kbit/s, 250 kbit/s, 300 kbit/s, 400 kbit/s, 500 kbit/s, 600 kbit/s, 700 kbit/s"
 NEWRENO, NEWCWV, PACED = "NewReno", "newCWV", "newCWV + pacing"
 _SENDERS: dict[str, Sender] = {
@@ -17,7 +17,7 @@ _SENDERS: dict[str, Sender] = {
     PACED: {"cc": "newreno", "validation": "newcwv", "pacing": {"gain": 1.0}},
 }
 _PACED_NEWCWV: Sender = {"validation": "newcwv", "pacing": "linux"}
-_TODAY: dict[str, Sender] = {
+_CURRENT_SENDERS: dict[str, Sender] = {
     "CUBIC HyStart++": {"cc": {"name": "cubic", "slow_start": "hystart++"}, "pacing": "linux"},
     "CUBIC + newCWV": {"cc": {"name": "cubic", "slow_start": "hystart++"}, **_PACED_NEWCWV},
     "BBR": {"cc": "bbr"},
@@ -50,25 +50,25 @@ class SetUp:
 CHOSEN = SetUp()
 
 
-def _case(part: str, variant: str, client: str, share: float, *, beside: str = "no", setup: SetUp = CHOSEN) -> Case:
-    """A session; `beside` names the competing flow: none ("no"), FTP ("yes") or HTTP ("http")."""
-    sender = dict((_SENDERS | _TODAY)[variant])
+def _case(part: str, variant: str, client: str, share: float, *, competing: str = "no", setup: SetUp = CHOSEN) -> Case:
+    """A session; `competing` names the competing flow: none ("no"), FTP ("yes") or HTTP ("http")."""
+    sender = dict((_SENDERS | _CURRENT_SENDERS)[variant])
     if sender.get("validation") == "newcwv":
         sender["validation"] = setup.rule
     if variant == PACED:
         sender["pacing"] = {"gain": setup.gain}
-    length = max(140, round((600 if beside == "no" else 400) * share))
+    length = max(140, round((600 if competing == "no" else 400) * share))
     player = {"kind": "dash", "client": CLIENTS[client], "ladder": LADDER, "size_cv": f"{setup.size_cv:g} %"}
     if client == "VLC":
         player["pipeline_at"] = setup.pipeline
-    if variant in _TODAY:
+    if variant in _CURRENT_SENDERS:
         player["cmcd"] = "v2"
     path = {"name": "bottleneck", "rate": "1 Mbit/s", "rtt": f"{setup.rtt_ms:g} ms", "queue": "30 kB"}
     scenario = {
         "video": {"rate": "700 kbit/s", "duration": f"{length} s"},
         "player": player,
         "path": [path | ({"burst": f"{setup.bucket_kb:g} kB"} if setup.bucket_kb else {})],
-        "traffic": _traffic(beside, setup),
+        "traffic": _traffic(competing, setup),
         "sender": [
             {
                 "name": "sender",
@@ -84,12 +84,12 @@ def _case(part: str, variant: str, client: str, share: float, *, beside: str = "
         "part": part,
         "variant": variant,
         "client": client,
-        "ftp": beside,
+        "ftp": competing,
     }
     return Case(labels, scenario, is_traced=True)
 
 
-def _traffic(beside: str, setup: SetUp) -> list[Mapping[str, object]]:
+def _traffic(competing: str, setup: SetUp) -> list[Mapping[str, object]]:
     common = {"cc": "newreno", "start": "60 s", "start_spread": "2 s"}
     http = {"think_time": f"{setup.http_pause_s:g} s", "mean_size": f"{setup.http_kb:g} kB"}
     found: dict[str, list[Mapping[str, object]]] = {
@@ -97,24 +97,24 @@ def _traffic(beside: str, setup: SetUp) -> list[Mapping[str, object]]:
         "yes": [{"name": "ftp", "kind": "bulk", **common}],
         "http": [{"name": "http", "kind": "web", **common, **http}],
     }
-    return found[beside]
+    return found[competing]
 
 
 def cases(share: float, **settings: Any) -> list[Case]:
     """One flow, two flows, then today's senders and today's client."""
     setup = SetUp(**settings)
     found = [
-        _case("paper", v, c, share, beside=beside, setup=setup)
-        for beside in ("no", "yes")
+        _case("paper", v, c, share, competing=competing, setup=setup)
+        for competing in ("no", "yes")
         for c in PAPERS_CLIENTS
         for v in _SENDERS
     ]
-    found += [_case("paper", v, "VLC", share, beside="http", setup=setup) for v in _SENDERS]
-    today = [(b, c, v) for b in ("no", "yes") for c in ("VLC", "dash.js") for v in _TODAY]
+    found += [_case("paper", v, "VLC", share, competing="http", setup=setup) for v in _SENDERS]
+    today = [(b, c, v) for b in ("no", "yes") for c in ("VLC", "dash.js") for v in _CURRENT_SENDERS]
     today += [(b, "dash.js", v) for b in ("no", "yes") for v in _SENDERS]
-    return found + [_case("today", v, c, share, beside=b, setup=setup) for b, c, v in today]
+    return found + [_case("today", v, c, share, competing=b, setup=setup) for b, c, v in today]
 
 
-def beside_cases(share: float) -> list[Case]:
+def side_by_side_cases(share: float) -> list[Case]:
     """For both worlds: the paper's senders, one flow."""
     return [_case("beside", v, "VLC", share) for v in _SENDERS]

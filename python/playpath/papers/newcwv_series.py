@@ -43,7 +43,7 @@ def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
         SPREAD: float(sent.std()),
         SENT_P99: float(np.percentile(sent, 99)),
     }
-    return found | (_shares(record, flows, series) if _beside(series) else {})
+    return found | (_shares(record, flows, series) if _competing_flow(series) else {})
 
 
 def _dash_flows(series: Series) -> dict[str, dict[str, np.ndarray]]:
@@ -123,14 +123,14 @@ def _rate_per_second(flow: Mapping[str, np.ndarray], seconds: int) -> np.ndarray
     return rate
 
 
-def _beside(series: Series) -> str:
+def _competing_flow(series: Series) -> str:
     """The flow that shares the link with DASH; empty if there is none."""
     return next((name for name in ("flow.ftp", "flow.http") if name in series), "")
 
 
 def _rates(flows: Mapping[str, Any], series: Series) -> tuple[np.ndarray, np.ndarray]:
     """Rates of DASH and of the other flow, in Mbit/s in bins of a second."""
-    ftp = {c: np.asarray(v, dtype=float) for c, v in series[_beside(series)].items()}
+    ftp = {c: np.asarray(v, dtype=float) for c, v in series[_competing_flow(series)].items()}
     seconds = int(ftp["time_s"][-1]) if len(ftp["time_s"]) else 0
     dash = sum((_rate_per_second(f, seconds) for f in flows.values()), np.zeros(seconds))
     return dash, _rate_per_second(ftp, seconds)
@@ -172,7 +172,7 @@ def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[flo
         "in flight of one connection": _pair(first["time_s"][:1600], first["unacked"][:1600]),
         "sent": _pair(*_numbered(_sent_per_second(series) / 1000)),
     }
-    if _beside(series):
+    if _competing_flow(series):
         dash, ftp = _rates(flows, series)
         smooth = np.ones(5) / 5
         contended = np.sort(ftp[_contended(record)])

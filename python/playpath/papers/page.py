@@ -6,7 +6,7 @@ from html import escape
 from playpath.papers.claims import VERDICTS, CheckResult, ClaimResult
 from playpath.papers.effects import describe
 from playpath.papers.figures import draw
-from playpath.papers.grids import joint_grid, sensitivity_grid, today_grid
+from playpath.papers.grids import current_senders_grid, joint_grid, sensitivity_grid
 from playpath.papers.joint_space import Joint, inside
 from playpath.papers.modern_senders import HEAD, table_rows
 from playpath.papers.runner import Ran, StudyResult
@@ -20,7 +20,7 @@ def study_page(result: StudyResult, swept: Sensitivity | None = None, joint: Joi
     sections = [
         _head(result),
         _claims(result),
-        _today(result),
+        _current_senders(result),
         _checks(result),
         _figures(result),
         _unstated(result, swept),
@@ -89,12 +89,14 @@ def _check(claim: ClaimResult, check: CheckResult) -> list[str]:
     return [escape(cell) for cell in cells]
 
 
-def _today(result: StudyResult) -> str:
+def _current_senders(result: StudyResult) -> str:
     scenes, today = result.scenes, result.study.today
     if today is None or not result.is_whole:
         return ""
     rows = [[escape(cell) for cell in row[:-1]] for row in table_rows(scenes, today)]
-    figure = figure_svg(today_grid(scenes, today), f"{result.study.name}: which sender is best today", is_full=True)
+    figure = figure_svg(
+        current_senders_grid(scenes, today), f"{result.study.name}: which sender is best today", is_full=True
+    )
     words = "".join(f"<li><b>{escape(scene.name)}</b>: {escape(scene.says)}</li>" for scene in scenes)
     note = "Ranked as playpath compare ranks: by what the viewer sees first, then by what it costs the network."
     body = (

@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from playpath.papers.study import Check, Claim, FigureSpec, Panel, Study, Term, Today, TwoWorlds, Unstated
+from playpath.papers.study import Check, Claim, CurrentSenders, FigureSpec, Panel, Study, Term, TwoWorlds, Unstated
 
 _OF_THE_GRID = ("cases", "measure", "trace")
 """What the module of a study defines; only the first is required."""
@@ -29,8 +29,8 @@ def study(name: str) -> Study:
         figures=[_figure(entry) for entry in data.pop("figure")],
         sweeps=[_figure(entry) for entry in data.pop("sweep")],
         unstated=[Unstated(**entry) for entry in data.pop("parameter")],
-        today=Today(**data.pop("today")),
-        beside=TwoWorlds(cases=grid.beside_cases, **data.pop("beside")),
+        today=CurrentSenders(**data.pop("today")),
+        beside=TwoWorlds(cases=grid.side_by_side_cases, **data.pop("beside")),
         **{part: found for part in _OF_THE_GRID if (found := getattr(grid, part, None))},
         **data,
     )

@@ -13,9 +13,9 @@ import numpy as np
 from playpath.base.optional import scipy
 from playpath.papers.study import Settings, Unstated
 
-_MOST = 3
-_LEAST_GAIN = 1.05
-_LEAST_INSIDE = 4
+_MAX = 3
+_MIN_GAIN = 1.05
+_MIN_INSIDE = 4
 _CHANCE = 0.05
 
 
@@ -65,11 +65,11 @@ def find(points: Sequence[Settings], y: np.ndarray, swept: Sequence[Unstated]) -
     candidates = [(c, _mask(c, points)) for u in swept for c in _conditions(u, points)]
     chosen: list[Condition] = []
     inside, best = np.ones(len(y), dtype=bool), 0.0
-    while len(chosen) < _MOST and candidates:
+    while len(chosen) < _MAX and candidates:
         gains = [_gain(inside & mask, y) for _, mask in candidates]
         index = int(np.argmax(gains))
         narrowed = inside & candidates[index][1]
-        if gains[index] <= best * _LEAST_GAIN or not _is_more_than_chance(narrowed, inside, y, len(candidates)):
+        if gains[index] <= best * _MIN_GAIN or not _is_more_than_chance(narrowed, inside, y, len(candidates)):
             break
         inside, best = narrowed, gains[index]
         chosen.append(candidates[index][0])
@@ -81,7 +81,7 @@ def find(points: Sequence[Settings], y: np.ndarray, swept: Sequence[Unstated]) -
 def _gain(inside: np.ndarray, y: np.ndarray) -> float:
     """Weighted relative accuracy: the share of all points that are inside and hold, beyond what the box's size would give."""
     count = int(inside.sum())
-    return float(y[inside].sum() - count * y.mean()) / len(y) if count >= _LEAST_INSIDE else 0.0
+    return float(y[inside].sum() - count * y.mean()) / len(y) if count >= _MIN_INSIDE else 0.0
 
 
 def _is_more_than_chance(narrowed: np.ndarray, inside: np.ndarray, y: np.ndarray, tried: int) -> bool:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from playpath.base.files import write_frame, write_text
 from playpath.papers.figures import draw
-from playpath.papers.grids import joint_grid, sensitivity_grid, today_grid
+from playpath.papers.grids import current_senders_grid, joint_grid, sensitivity_grid
 from playpath.papers.joint_space import Joint
 from playpath.papers.page import study_page
 from playpath.papers.runner import Ran, StudyResult
@@ -53,7 +53,7 @@ def _figures(result: StudyResult, swept: Sensitivity | None, joint: Joint | None
     for spec in result.study.figures:
         yield spec.id, draw(result.ran, spec)
     if result.scenes and result.study.today is not None:
-        yield "today", today_grid(result.scenes, result.study.today)
+        yield "today", current_senders_grid(result.scenes, result.study.today)
     if swept is not None and swept.swept:
         yield "sensitivity", sensitivity_grid(swept)
         for spec in result.study.sweeps:

@@ -11,15 +11,15 @@ SUBFLOW = tuple(f"subflow{i}_mbps" for i in (1, 2, 3))
 CONTROLS = {"Cubic": "cubic", "Compound": "compound", "LIA": "lia", "OLIA": "olia"}
 SCHEDULERS = {"DFT": "dft", "GR-STY": "gr-sty", "TP-STY": "tp-sty", "TR-STY": "tr-sty"}
 STICKY = ("GR-STY", "TP-STY", "TR-STY")
-TODAY_CONTROLS: dict[str, ControlChoice | str] = {
+CURRENT_CONTROLS: dict[str, ControlChoice | str] = {
     "CUBIC HyStart++": {"name": "cubic", "slow_start": "hystart++"},
     "BBR": "bbr",
     "BBRv3": "bbr3",
     "BALIA": "balia",
     "CCPLB": "ccplb",
 }
-TODAY_SCHEDULERS = {"Linux": "linux", "BLEST": "blest", "ECF": "ecf"}
-TODAY_SENDERS = (
+CURRENT_SCHEDULERS = {"Linux": "linux", "BLEST": "blest", "ECF": "ecf"}
+CURRENT_SENDERS = (
     ("CUBIC HyStart++", "DFT"),
     ("CUBIC HyStart++", "Linux"),
     ("CUBIC HyStart++", "BLEST"),
@@ -91,8 +91,8 @@ def _case(
         "sender": [
             {
                 "name": "sender",
-                "cc": (CONTROLS | TODAY_CONTROLS)[control],
-                "scheduler": {"name": (SCHEDULERS | TODAY_SCHEDULERS)[scheduler], **options},
+                "cc": (CONTROLS | CURRENT_CONTROLS)[control],
+                "scheduler": {"name": (SCHEDULERS | CURRENT_SCHEDULERS)[scheduler], **options},
                 "receive_buffer": f"{socket_kb} kB",
                 **({"pacing": "linux"} if control == "CCPLB" else {}),
             }
@@ -117,13 +117,13 @@ def _paths(scene: str, natural: float, queue: str) -> list[Path]:
 def cases(share: float, **settings: Any) -> list[Case]:
     """Figures 4 to 8, then today's senders, then all senders on unlike paths."""
     papers = [(scene, c, s) for scene in SCENARIOS for c in CONTROLS for s in SCHEDULERS]
-    today = [(scene, c, s) for scene in SCENARIOS for c, s in TODAY_SENDERS]
-    today += [(UNLIKE, c, s) for c, s in (*_UNLIKE_SENDERS, *TODAY_SENDERS)]
+    today = [(scene, c, s) for scene in SCENARIOS for c, s in CURRENT_SENDERS]
+    today += [(UNLIKE, c, s) for c, s in (*_UNLIKE_SENDERS, *CURRENT_SENDERS)]
     parts = {"paper": papers, "today": today}
     return [_case(part, c, s, share, scene=scene, **settings) for part in parts for scene, c, s in parts[part]]
 
 
-def beside_cases(share: float) -> list[Case]:
+def side_by_side_cases(share: float) -> list[Case]:
     """For both worlds: where schedulers have a choice (CUBIC in the baseline), a lossy path, and a coupled control."""
     found = [_case("beside", "Cubic", s, share, scene=n) for n in ("baseline", "3p-50") for s in SCHEDULERS]
     return found + [_case("beside", "LIA", s, share) for s in ("DFT", "GR-STY")]

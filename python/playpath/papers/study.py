@@ -175,7 +175,7 @@ class Unstated:
 
 
 @dataclass(frozen=True)
-class Today:
+class CurrentSenders:
     """Which sender is best today: scenes of the study's grid, each ranked as `playpath compare` ranks."""
 
     scenes: Mapping[str, Labels]
@@ -266,7 +266,7 @@ class Study:
     """Figures of the sensitivity table, which has the additional columns `parameter` and `value`."""
     sensitivity_seeds: int = 5
     """Trials of a swept case; the chosen value is judged with as many."""
-    today: Today | None = None
+    today: CurrentSenders | None = None
     beside: TwoWorlds | None = None
     """The part that also runs in the kernel world."""
     measure: Measure | None = None

@@ -70,7 +70,7 @@ class SideBySide:
         return folder / "beside.csv"
 
 
-def run_beside(study: Study, options: Options) -> SideBySide:
+def run_side_by_side(study: Study, options: Options) -> SideBySide:
     """Run the cells that are not in the store, in the simulator and then in `options.world`."""
     if study.beside is None:
         raise InputError(f"study '{study.name}' has no part for the {options.world} world")

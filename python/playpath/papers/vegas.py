@@ -16,7 +16,7 @@ _NS2_VEGAS: Sender = {"limited_transmit": False, "loss_detection": "ns2_vegas"}
 VEGAS_WITH_PARTIAL_ACKS = "Vegas, with NewReno's partial ACKs"
 # A current Linux server; packets are as long as the others' (1040 bytes), because the queue counts packets.
 _LINUX: Sender = {"profile": "linux", "mss": 988}
-TODAY_SENDERS: dict[str, Sender] = {
+CURRENT_SENDERS: dict[str, Sender] = {
     "CUBIC HyStart++": {**_LINUX, "cc": {"name": "cubic", "slow_start": "hystart++"}},
     "BBR": {**_LINUX, "cc": "bbr"},
     "BBRv3": {**_LINUX, "cc": "bbr3"},
@@ -75,8 +75,8 @@ CHOSEN = SetUp()
 
 def _sender(variant: str, setup: SetUp) -> Sender:
     window: Sender = {"receive_buffer": f"{setup.window_packets} kB"}
-    if variant in TODAY_SENDERS:
-        return {**TODAY_SENDERS[variant], **window}
+    if variant in CURRENT_SENDERS:
+        return {**CURRENT_SENDERS[variant], **window}
     if variant != "NewReno":
         cc = {"name": "vegas", "alpha": 8.0, "beta": 8.0, "gamma": setup.gamma, "base_rtt": setup.base_rtt}
         detection: Sender = {} if variant == "Vegas" else {"loss_detection": "newreno_steady"}
@@ -184,11 +184,11 @@ def cases(share: float, **settings: Any) -> list[Case]:
     return found + [
         _case("today", v, share, scene=name, most_seeds=5, setup=setup, **varied)
         for name, varied in SCENES.items()
-        for v in (*PAPER, *TODAY_SENDERS)
+        for v in (*PAPER, *CURRENT_SENDERS)
     ]
 
 
-def beside_cases(share: float) -> list[Case]:
+def side_by_side_cases(share: float) -> list[Case]:
     """For both worlds: light background traffic and the usual one."""
     return [_case("beside", v, share, background=b) for b in ((1, 3), DEFAULT_BACKGROUND) for v in PAPER]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from playpath.judge.stats import Summary
     from playpath.real.twin import Twin
 
-_LEAST_SPAN = 0.02
+_MIN_SPAN = 0.02
 """Margin of the axis, as a share of the data's range."""
 SHIFT = 0.15
 """Offset of the two marks from the middle of their row, so that equal ones do not hide each other."""
@@ -51,7 +51,7 @@ def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
     ax.locator_params(axis="x", nbins=6)
     ax.ticklabel_format(axis="x", useOffset=False)
     low, high = ax.get_xlim()
-    if high - low < (least := _LEAST_SPAN * abs(low + high) / 2):  # the worlds are equal up to rounding
+    if high - low < (least := _MIN_SPAN * abs(low + high) / 2):  # the worlds are equal up to rounding
         ax.set_xlim((low + high - least) / 2, (low + high + least) / 2)
     if ax.get_xlim()[0] < 0 <= min((m.middle for row in rows for m in (row.sim, row.kernel) if m), default=0.0):
         ax.set_xlim(left=0)

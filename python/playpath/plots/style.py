@@ -117,7 +117,7 @@ def _wrap_labels(ax: Axes) -> None:
 
 def name_rows(ax: Axes, names: Sequence[str], places: Sequence[float] | None = None) -> None:
     """Names along the vertical axis, by default at 0, 1 …; long ones in several lines."""
-    lines = [_wrapped(name, _MOST_OF_NAMES * _inches(ax)[0]) for name in names]
+    lines = [_wrapped(name, _MAX_OF_NAMES * _inches(ax)[0]) for name in names]
     ax.set_yticks(range(len(names)) if places is None else places, lines)
 
 
@@ -125,7 +125,7 @@ def _wrapped(text: str, inches: float) -> str:
     return textwrap.fill(text, max(10, int(inches * 72 / (9 * _LETTER))), break_long_words=True)
 
 
-_MOST_OF_NAMES = 0.4
+_MAX_OF_NAMES = 0.4
 """Share of a figure's width."""
 
 

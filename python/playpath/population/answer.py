@@ -286,7 +286,7 @@ class PopulationResult(Tabular):
         half = (net.high - net.low) / 2
         gap = max(abs(net.value), ALIKE - abs(net.value), 1e-9)
         needed = self.units * (half / gap) ** 2
-        return max(1, round(needed - self.units)) if needed < stats.MOST_RUNS else None
+        return max(1, round(needed - self.units)) if needed < stats.MAX_RUNS else None
 
     @cached_property
     def ranking(self) -> list[str]:

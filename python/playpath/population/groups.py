@@ -7,7 +7,7 @@ from playpath.base.metrics import format_value
 
 _FEW_VALUES = 4
 """Up to so many different numbers, each is a group of its own; more are divided into quartiles."""
-_MOST_NAMES = 24
+_MAX_NAMES = 24
 """Up to so many different names, each is a group of its own; of more, only the frequent ones are."""
 
 _NOTHING = "(empty)"
@@ -39,7 +39,7 @@ def _names(values: pl.Series) -> list[tuple[str | None, int]]:
     values = values.replace("", _NOTHING)
     counted = values.drop_nulls().value_counts(name="paths").sort("paths", values.name, descending=[True, False])
     names = counted[values.name].to_list()
-    frequent = sorted(names if len(names) <= _MOST_NAMES else names[: _MOST_NAMES - 1])
+    frequent = sorted(names if len(names) <= _MAX_NAMES else names[: _MAX_NAMES - 1])
     order = {name: place for place, name in enumerate(frequent)}
     others = f"{len(names) - len(frequent)} others"
     return [(None, -1) if v is None else (v if v in order else others, order.get(v, len(frequent))) for v in values]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from playpath.base.metrics import format_value, metric
 from playpath.base.words import listing
-from playpath.population.intervals import FEWEST_UNITS, Estimate
+from playpath.population.intervals import MIN_UNITS, Estimate
 from playpath.population.known_from import caveat
 from playpath.results.effects import sentence
 
@@ -196,9 +196,9 @@ def _rule(result: PopulationResult) -> str:
 def warnings(result: PopulationResult) -> list[str]:
     """Reasons why the answer may be weaker than it looks."""
     found = []
-    if result.units < FEWEST_UNITS:
+    if result.units < MIN_UNITS:
         found.append(
-            f"only {_units(result)}: with fewer than {FEWEST_UNITS}, intervals are too narrow if viewers differ much"
+            f"only {_units(result)}: with fewer than {MIN_UNITS}, intervals are too narrow if viewers differ much"
         )
     if result.interrupted:
         found.append(f"interrupted: only {result.paths.height} of {result.population.paths} paths were finished")

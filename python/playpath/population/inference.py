@@ -57,7 +57,7 @@ SESSIONS = (
 )
 RIVALS = ("session", "rival", "likelier_by", "rate_mbps", "loss_probability", "neighbour_probability")
 """Columns for a sender tried as an alternative to the named one: log likelihood ratio in its favour, and the path inferred with it."""
-_FEWEST = 3
+_MIN = 3
 """Least number of transfers in a session; fewer say nothing about how the rate changed."""
 _MISFIT = 0.1
 """A session's fit is doubted if no rate explains more than this share of its transfers."""
@@ -178,7 +178,7 @@ def infer(
             if progress is not None:
                 progress(done.sessions, 0)
         if not done.sessions:  # nothing is written, so the tables of an earlier inference are kept
-            raise InputError(f"no session has {_FEWEST} transfers or more; nothing can be inferred")
+            raise InputError(f"no session has {_MIN} transfers or more; nothing can be inferred")
     if not tally.shared:
         _drop_column(folder / "users.csv", _TRAFFIC)
     write_text(folder / "population.toml", _population(tally, asked, folder))
@@ -222,7 +222,7 @@ def _answers(
     waiting: deque[tuple[Session, Future[dict[str, Any]]]] = deque()
     with ThreadPoolExecutor(jobs) as pool:
         for session in stream:
-            if len(session.transfers) < _FEWEST:
+            if len(session.transfers) < _MIN:
                 tally.short += 1
                 continue
             is_checked = len(asked.senders) == 1 and tally.asked < _CHECKED
@@ -424,7 +424,7 @@ baseline = "{sender}"
 
 def _notes(tally: _Tally, done: Inferred, asked: Asked) -> Iterator[str]:
     if tally.short:
-        yield f"{tally.short} sessions have fewer than {_FEWEST} transfers and are left out"
+        yield f"{tally.short} sessions have fewer than {_MIN} transfers and are left out"
     if len(tally.doubted) > 0:
         share = f"{len(tally.doubted)} of {done.sessions}"
         some = ", ".join(tally.doubted[:3])

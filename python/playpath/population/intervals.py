@@ -27,10 +27,10 @@ import numpy as np
 from playpath import _engine
 
 Z95 = 1.959963984540054
-FEWEST_UNITS = 20
+MIN_UNITS = 20
 """With fewer units the intervals are known to be too narrow for skewed values; results then carry a warning."""
 _DRAWS = 1000
-_MOST_T = 12.0
+_MAX_T = 12.0
 """Bound for a bootstrap t value, which is unlimited for samples of nearly equal values."""
 _DOMINANCE = 0.5
 
@@ -134,8 +134,8 @@ def mean_interval(
     means = (drawn * drawn_w).sum(axis=1)
     errors = np.sqrt((drawn_w**2 * (drawn - means[:, None]) ** 2).sum(axis=1) * number / (number - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(errors > 0, (means - mean) / errors, np.sign(means - mean) * _MOST_T)
-    low, high = np.quantile(np.clip(t, -_MOST_T, _MOST_T), [0.025, 0.975])
+        t = np.where(errors > 0, (means - mean) / errors, np.sign(means - mean) * _MAX_T)
+    low, high = np.quantile(np.clip(t, -_MAX_T, _MAX_T), [0.025, 0.975])
     return Estimate(mean, mean - float(high) * error, mean - float(low) * error, number)
 
 

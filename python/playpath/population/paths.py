@@ -25,8 +25,8 @@ def _row(population: Population, path: DrawnPath) -> Row:
     try:
         figures: Mapping[str, Any] = engine.path_figures(at_point(population.base, dict(path.settings)).text)[0]
     except InputError as error:
-        told = population.told(path.index, str(error))
-        raise InputError(f"{path.name}: {told}" if told == str(error) else told) from None
+        message = population.explain(path.index, str(error))
+        raise InputError(f"{path.name}: {message}" if message == str(error) else message) from None
     plain = {key: value for key, value in path.settings.items() if not isinstance(value, Mapping)}
     others = {key: str(value) for key, value in plain.items() if not key.startswith("path.")}
     return {

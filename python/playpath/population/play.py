@@ -14,7 +14,7 @@ from playpath.base import engine
 from playpath.base.errors import InputError, Interrupted, RunError
 from playpath.judge.race import race_looks
 from playpath.population.answer import PopulationResult
-from playpath.population.intervals import FEWEST_UNITS
+from playpath.population.intervals import MIN_UNITS
 from playpath.population.paths import path_table
 from playpath.population.spec import Population, load_population
 from playpath.scenario import Choices
@@ -23,7 +23,7 @@ from playpath.sweep.executors import place
 from playpath.sweep.runner import CellRunner, code_for_workers
 from playpath.sweep.store import Store
 
-_MOST = 320
+_MAX = 320
 """Number of paths after which `until_decided` ends undecided by default."""
 
 Progress = Callable[[int, int], None]
@@ -68,7 +68,7 @@ def population(
     if until_decided:
         loaded = _racing(loaded, until_decided, paths, sessions)
         most = loaded.paths
-    steps = race_looks(FEWEST_UNITS, most) if most and most > FEWEST_UNITS else [loaded.paths]
+    steps = race_looks(MIN_UNITS, most) if most and most > MIN_UNITS else [loaded.paths]
     design = path_table(loaded, range(steps[-1]))  # errors at a path are reported before anything runs
     where = Store(store)
     known = where.cells() if resume else {*()}  # `set` is a parameter here
@@ -100,22 +100,20 @@ def _racing(loaded: Population, until_decided: int | bool, paths: int | None, se
     every session has its own path, which adds more information than a second session on the same path (docs/decisions/race.md).
     """
     if paths is not None:
-        raise InputError(
-            f"paths {paths}: a race begins with {FEWEST_UNITS} paths; limit their number with until_decided"
-        )
-    if until_decided is not True and until_decided <= FEWEST_UNITS:
-        raise InputError(f"until_decided {until_decided}: must be above the {FEWEST_UNITS} paths to begin with")
+        raise InputError(f"paths {paths}: a race begins with {MIN_UNITS} paths; limit their number with until_decided")
+    if until_decided is not True and until_decided <= MIN_UNITS:
+        raise InputError(f"until_decided {until_decided}: must be above the {MIN_UNITS} paths to begin with")
     if loaded.units:
         # If a viewer's path is drawn several times, a race plays one of the draws.
         first = sorted(set(loaded.viewers))
         loaded = replace(loaded, units=[loaded.units[number] for number in first])
-        most = min(_MOST if until_decided is True else until_decided, len(loaded.units))
+        most = min(_MAX if until_decided is True else until_decided, len(loaded.units))
         return replace(loaded, paths=most, is_shuffled=True)
     if sessions is not None and sessions > 1:
         raise InputError(
             f"sessions {sessions}: a race over drawn paths plays one session on each, and more paths instead"
         )
-    return replace(loaded, paths=_MOST if until_decided is True else until_decided, sessions=1)
+    return replace(loaded, paths=_MAX if until_decided is True else until_decided, sessions=1)
 
 
 def _report(progress: Progress, before: int, total: int, done: int) -> None:

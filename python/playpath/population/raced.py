@@ -78,7 +78,7 @@ class Scores:
         alike = min(self.won(ALIKE)[1], self.won(-ALIKE)[0])
         growth = math.log(max(alike, *self.won(0.0)))
         needed = len(self.values) * math.log(wanted) / growth if growth > 0 else math.inf
-        return max(1, math.ceil(needed - len(self.values))) if needed < stats.MOST_RUNS else None
+        return max(1, math.ceil(needed - len(self.values))) if needed < stats.MAX_RUNS else None
 
     @property
     def _mean(self) -> float:

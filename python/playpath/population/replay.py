@@ -27,7 +27,7 @@ rate changes every second many times fit no rate and are reproduced all the same
 """
 _HALF = 0.5
 """From this probability on, a session is taken to share its link with a neighbour."""
-_MOST = 0.2
+_MAX = 0.2
 """The share of sessions that may fail."""
 _FEW = 3
 """From so many sessions on, at least one may fail."""
@@ -35,7 +35,7 @@ _LIKELIER = 5.0
 """Log likelihood ratio, over all sessions in which a rival was tried, from which on the rival is taken to have been deployed."""
 _BEYOND = 1.0
 """It must also exceed zero by so many standard errors: the ratio varies by a factor of e³ and more between valid sessions."""
-_MOST_LIKELIER = 10.0
+_MAX_LIKELIER = 10.0
 """Limit of a single session's contribution, so that one that fits neither sender does not decide for the others."""
 _OTHER = 0.5
 """A rival implies another path if the rate differs by `_OFF`, or the probability of random loss or of a neighbour by this."""
@@ -151,14 +151,14 @@ def _text(folder: Path, name: str) -> str:
 
 def _may_fail(sessions: int) -> float:
     """How many of so many sessions may fail."""
-    return max(1 if sessions >= _FEW else 0, _MOST * sessions)
+    return max(1 if sessions >= _FEW else 0, _MAX * sessions)
 
 
 def _likelier(tried: Sequence[_Row], own: Mapping[str, _Row]) -> tuple[str, bool]:
     """The likeliest rival, if it explains all sessions together far better, beyond their variation; and whether with other paths."""
     by: dict[str, list[float]] = {}
     for row in tried:
-        likelier_by = max(-_MOST_LIKELIER, min(_MOST_LIKELIER, float(row["likelier_by"])))
+        likelier_by = max(-_MAX_LIKELIER, min(_MAX_LIKELIER, float(row["likelier_by"])))
         by.setdefault(row["rival"], []).append(likelier_by)
     name = max(by, key=lambda rival: sum(by[rival]), default="")
     found = by.get(name, [])

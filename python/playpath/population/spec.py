@@ -45,7 +45,7 @@ from playpath.scenario import Choices, Scenario, load, shipped
 
 _DEFAULT_PATHS = 100
 _DEFAULT_SESSIONS = 3
-MOST_SESSIONS = 1000
+MAX_SESSIONS = 1000
 """Limit of sessions on a path; the seeds of path i begin at i times this."""
 
 
@@ -124,7 +124,7 @@ class Population:
         drawn = {**settings, **unit.settings}
         return DrawnPath(index, self.viewers[number], unit.name, unit.weight / copies, drawn, unit.groups)
 
-    def told(self, index: int, message: str, changed: Container[str] = ()) -> str:
+    def explain(self, index: int, message: str, changed: Container[str] = ()) -> str:
         """What is wrong with a setting of the path of that number, told of where it is written, not of an option or an axis; other
         messages, and those of settings that were `changed`, as they are.
         """
@@ -137,7 +137,7 @@ class Population:
 
     def seeds(self, index: int) -> range:
         """The seeds of a path's sessions; no two paths share a seed, so that their randomness is independent."""
-        first = self.base.seeds[0] + index * MOST_SESSIONS
+        first = self.base.seeds[0] + index * MAX_SESSIONS
         return range(first, first + self.sessions)
 
     @cached_property
@@ -233,7 +233,7 @@ def load_population(
     try:
         base = _base(source, raw, folder, first, senders)
     except InputError as error:
-        raise InputError(chosen.told(0, str(error), changes)) from None
+        raise InputError(chosen.explain(0, str(error), changes)) from None
     if not base.senders:
         raise InputError(f"scenario '{chosen.name}': no [[sender]] to compare; add one or give `cc`")
     wanted = own.get("baseline") or base.senders[0]

@@ -181,7 +181,7 @@ class Twin:
         """Every metric of each group of traffic next to each sender; without a video `metrics` has these rows."""
         if self.judges_traffic or not twin_traffic.group_names(self.sim):
             return []
-        worlds = twin_traffic.beside_senders(self.sim), twin_traffic.beside_senders(self.kernel)
+        worlds = twin_traffic.with_cross_traffic(self.sim), twin_traffic.with_cross_traffic(self.kernel)
         return _metrics(*worlds, twin_traffic.FLOW_METRICS)
 
     def of(self, name: str) -> list[MetricTwin]:
@@ -307,7 +307,7 @@ def _difference(
     """Kernel minus simulator, from pairs with the same seeds and the simulator's values with other seeds."""
     measured, modelled = [k for k, _ in pairs], [s for _, s in pairs]
     known = [value for value in others if value is not None]
-    if len(pairs) >= stats.FEWEST_FOR_INTERVAL and known and len(known) == len(others):
+    if len(pairs) >= stats.MIN_FOR_INTERVAL and known and len(known) == len(others):
         return stats.difference_from_model(measured, modelled, known)
     found = stats.differences(measured, modelled).tolist()
     return stats.mean(found), stats.mean_interval(found)

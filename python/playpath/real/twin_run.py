@@ -12,7 +12,7 @@ from playpath.base.errors import InputError, Interrupted, unknown_name
 from playpath.base.parallel import run_all
 from playpath.base.progress import Progress
 from playpath.base.worlds import REAL, WORLDS
-from playpath.judge.stats import FEWEST_FOR_INTERVAL
+from playpath.judge.stats import MIN_FOR_INTERVAL
 from playpath.real.twin import SIM_SEEDS, Twin
 from playpath.results.comparison import Comparison
 from playpath.results.gather import gather, whole_seeds
@@ -202,7 +202,7 @@ def _simulated(
     scenario: Scenario, names: Sequence[str], seeds: Sequence[int], jobs: int | None, world: World
 ) -> Comparison:
     """The same senders in the simulator, with these seeds; from six seeds on, with `SIM_SEEDS` times as many."""
-    more = SIM_SEEDS if len(seeds) >= FEWEST_FOR_INTERVAL else 1
+    more = SIM_SEEDS if len(seeds) >= MIN_FOR_INTERVAL else 1
     played: dict[str, Comparison] = {}
     parts = []
     for name in names:

@@ -44,7 +44,7 @@ def of_traffic(result: Comparison) -> Comparison:
     return replace(result, table=_table(rows, SHOWN))
 
 
-def beside_senders(result: Comparison) -> Comparison:
+def with_cross_traffic(result: Comparison) -> Comparison:
     """Every sender's sessions, with rows for the cross traffic next to it, such as `web beside cubic`."""
     rows: list[Row] = []
     for sender in result.senders:

@@ -11,7 +11,7 @@ from playpath.base.frames import pl
 from playpath.results.record import Columns, Session
 
 LOW, HIGH = 0.1, 0.9
-MOST_SEEDS = 100
+MAX_SEEDS = 100
 """Seeds that are used for the bands; more make no visible difference."""
 
 SCHEMA = {"sender": str, "series": str, "column": str, "time_s": float, "low": float, "high": float}
@@ -22,7 +22,7 @@ SERIES = ("flow.", "player", "link.path.", "link.link.")
 EVERY_S = 1.0
 """Sufficient sampling interval of these series."""
 
-_MOST_FLOWS = 6
+_MAX_FLOWS = 6
 """Number of flows for a session without a video; the charts show as many."""
 
 Outline = dict[tuple[str, str], np.ndarray]
@@ -35,7 +35,7 @@ def outline(session: Session) -> Outline:
     """
     series = session.series
     flows = [name for name in series if name.startswith("flow.video")]
-    flows = flows or sorted((name for name in series if name.startswith("flow.")), key=_place)[:_MOST_FLOWS]
+    flows = flows or sorted((name for name in series if name.startswith("flow.")), key=_place)[:_MAX_FLOWS]
     found = {(flow, name): at_seconds(until_last_byte(series[flow]), name) for flow in flows for name in _FLOW}
     for (_, name), values in found.items():
         if name == "rtt_ms":

@@ -197,7 +197,7 @@ class Comparison(Tabular):
     @cached_property
     def neighbours(self) -> list[Neighbours]:
         """Goodput and losses of the other traffic next to each sender; empty if there is none."""
-        found = {beside.sender: beside for beside in neighbours(self.table, self.flows)}
+        found = {neighbour.sender: neighbour for neighbour in neighbours(self.table, self.flows)}
         return [found[name] for name in self.ranking if name in found]
 
     @property
@@ -379,7 +379,7 @@ class Comparison(Tabular):
 
 def played_of(runs: int) -> str:
     """A description of what `format_summary` shows for so many runs."""
-    is_interval = runs >= stats.FEWEST_FOR_INTERVAL
+    is_interval = runs >= stats.MIN_FOR_INTERVAL
     return f"{'Median and its 95 % interval' if is_interval else 'Mean'} of {runs} run{'' if runs == 1 else 's'}"
 
 

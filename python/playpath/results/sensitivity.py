@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from playpath.base.metrics import format_value, metric
 
-_TOLD = 2
+_MAX_LISTED = 2
 """Number of settings that the sentence names."""
 _WEIGHTS = {"beaten": 2, "passed": 1, "stays": 0}
 
@@ -58,7 +58,7 @@ class Sensitivity:
     @property
     def sentence(self) -> str:
         """The one or two most important settings and their effect, in a sentence."""
-        felt = [shift for shift in self.order if shift.outcome != "stays" or shift.moved > 1][:_TOLD]
+        felt = [shift for shift in self.order if shift.outcome != "stays" or shift.moved > 1][:_MAX_LISTED]
         if not felt:
             tried = ", ".join(shift.setting for shift in self.order)
             return (

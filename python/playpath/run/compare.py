@@ -24,7 +24,7 @@ from playpath.run.session_store import finished_session, play_and_keep, session_
 from playpath.run.worlds import Files, Trace, World
 from playpath.scenario import LAST_SEED, Choices, Scenario, load
 
-_MOST_REASONS = 3
+_MAX_REASONS = 3
 """Number of failures that a one-line error names."""
 
 
@@ -101,7 +101,7 @@ def compare(
             tasks,
             threads,
             on_done=pulse.count,
-            on_wait=pulse.tell,
+            on_wait=pulse.report_running,
             on_interrupt=on_interrupt,
             on_stopped=on_stopped,
         )
@@ -109,9 +109,9 @@ def compare(
         if until_decided:
             result = replace(result, looks=looks[: look + 1], most=looks[-1])
         is_through = runs == looks[-1] or (until_decided and result.is_settled)
-        if outcome.heard and not (is_through or outcome.interrupted):
+        if outcome.interrupt_seen and not (is_through or outcome.interrupted):
             result = replace(result, interrupted=True, looks=looks[: look + 2])  # before the next look
-        if outcome.heard or is_through:
+        if outcome.interrupt_seen or is_through:
             break
         played.let_go(result, loaded.seeds[runs - 1])
     if not timelines or (result.interrupted and place.is_parallel):
@@ -135,7 +135,7 @@ def _affordable(scenario: Scenario, place: World, threads: int) -> int | None:
         return sum(link["offered_packets"] for link in session.links)
 
     measured = run_all(packets, scenario.senders, threads)
-    if measured.heard:
+    if measured.interrupt_seen:
         raise Interrupted("stopped before the first seed was finished for every sender; nothing to show")
     most = affordable(sum(found or 0 for found in measured.results))
     return most if most > len(scenario.seeds) else None
@@ -200,7 +200,7 @@ class _Player:
 
     def _session(self, sender: str, seed: int) -> Session:
         if self._store is None:
-            is_kept = not self._place.is_parallel or seed < self._scenario.seeds[0] + bands.MOST_SEEDS
+            is_kept = not self._place.is_parallel or seed < self._scenario.seeds[0] + bands.MAX_SEEDS
             # Single packets are kept only for the session that is shown: see `_timelines`.
             trace: Trace = "outline" if self._trace and is_kept else False
             with self._pulse.watching() as watch:
@@ -227,8 +227,8 @@ def _gather_whole(
         return replace(gather(scenario, world, whole, interrupted=interrupted), failures=failures)
     if interrupted:
         raise Interrupted("stopped before the first seed was finished for every sender; nothing to show")
-    reasons = "; ".join(dict.fromkeys(f"{f.sender}, seed {f.seed}: {f.reason}" for f in failures[:_MOST_REASONS]))
-    more = f"; and {len(failures) - _MOST_REASONS} more" if len(failures) > _MOST_REASONS else ""
+    reasons = "; ".join(dict.fromkeys(f"{f.sender}, seed {f.seed}: {f.reason}" for f in failures[:_MAX_REASONS]))
+    more = f"; and {len(failures) - _MAX_REASONS} more" if len(failures) > _MAX_REASONS else ""
     what = "every session failed" if not sessions else "no seed was finished by every sender"
     raise RunError(f"{what}: {reasons}{more}")
 

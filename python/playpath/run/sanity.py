@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _PACKETS = {"B": 1 / 1500, "kB": 1 / 1.5, "MB": 1000 / 1.5, "packets": 1.0}
 """Unit → number of packets of 1500 bytes on the wire."""
-_MOST_POINTS = 200
+_MAX_POINTS = 200
 """Number of a sweep's points that are checked, at some milliseconds each."""
 _FIGURES = re.compile(r"\d+(\.\d+)?(e[-+]\d+)?")
 _PACKET_BITS = 12_000
@@ -62,7 +62,7 @@ def doubts_of_design(design: Design) -> list[str]:
     """
     from playpath.sweep.design import at_point  # imports all of sweeps, which a comparison does not need
 
-    step = -(-design.size // _MOST_POINTS)
+    step = -(-design.size // _MAX_POINTS)
     looked = list(islice(design.points(), 0, None, step))
     found: dict[str, tuple[Mapping[str, Any], str, int]] = {}
     for point in looked:

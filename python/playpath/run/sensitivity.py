@@ -19,7 +19,7 @@ from playpath.run.compare import compare
 from playpath.scenario import Scenario, at, load, place
 from playpath.scenario.traces import convert
 
-MOST_SEEDS = 10
+MAX_SEEDS = 10
 _FIFTH = (0.8, 1.25)
 _TWICE = (0.5, 2.0)
 _SOME_LOSS = "0.1 %"
@@ -48,7 +48,7 @@ def sensitivity(
 
     Args:
         result: A comparison of at least two senders in the simulator. The cost is two sessions for each setting of each
-            path, sender and seed, with at most `MOST_SEEDS` seeds: for one path about eight comparisons of that size.
+            path, sender and seed, with at most `MAX_SEEDS` seeds: for one path about eight comparisons of that size.
         jobs, progress, on_interrupt: As for `compare`.
 
     Raises:
@@ -56,7 +56,7 @@ def sensitivity(
             that can be varied.
     """
     check(result.scenario, result.world)
-    seeds = min(len(result.seeds), MOST_SEEDS)
+    seeds = min(len(result.seeds), MAX_SEEDS)
     asked = list(variations(result.scenario))
     best, rival, name = _pair(result)
     margin = result.ranker.margin(rival, best, name)

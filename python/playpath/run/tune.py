@@ -309,9 +309,9 @@ def _whole(scenario: Scenario, jobs: int | None, stopped: str) -> Comparison:
     """A comparison over all seeds: one over fewer would be taken for a better or worse set. A Ctrl-C during its last session, too, was
     meant for the search.
     """
-    heard: list[int] = []
-    comparison = compare(scenario, jobs=jobs, until_decided=False, on_interrupt=heard.append)
-    if heard:
+    interrupts: list[int] = []
+    comparison = compare(scenario, jobs=jobs, until_decided=False, on_interrupt=interrupts.append)
+    if interrupts:
         raise Interrupted(stopped)
     return comparison
 

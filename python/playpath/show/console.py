@@ -27,8 +27,8 @@ out = Console(highlight=False, emoji=False)
 err = Console(stderr=True, highlight=False, emoji=False)
 
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "rto_count", "mean_rtt_ms", "mean_queue_packets")
-_MOST_COLUMNS = 6
-_MOST_WARNINGS = 20
+_MAX_COLUMNS = 6
+_MAX_WARNINGS = 20
 _WIDE = 10_000
 _CONTROLS = {
     code: chr(code).encode("unicode_escape").decode()
@@ -60,10 +60,10 @@ def message(text: str) -> None:
 def warn(texts: Iterable[str], kind: str = "warning") -> None:
     """Print a line on stderr for each text, and for very many only the number of the rest."""
     shown = list(texts)
-    for text in shown[:_MOST_WARNINGS]:
+    for text in shown[:_MAX_WARNINGS]:
         err.print(f"[yellow]{kind}:[/yellow] {plain(text)}", soft_wrap=True)
-    if len(shown) > _MOST_WARNINGS:
-        err.print(f"[yellow]{kind}:[/yellow] and {len(shown) - _MOST_WARNINGS} more", soft_wrap=True)
+    if len(shown) > _MAX_WARNINGS:
+        err.print(f"[yellow]{kind}:[/yellow] and {len(shown) - _MAX_WARNINGS} more", soft_wrap=True)
 
 
 @contextmanager
@@ -96,12 +96,12 @@ class ProgressLines:
 
 def print_comparison(result: Comparison) -> None:
     """Print the ranked tables, the paired differences, the verdict and the warnings."""
-    from playpath.judge.stats import FEWEST_FOR_INTERVAL  # slow to import
+    from playpath.judge.stats import MIN_FOR_INTERVAL  # slow to import
 
-    viewer = [name for name in result.shown_criteria if name not in _NETWORK][:_MOST_COLUMNS]
+    viewer = [name for name in result.shown_criteria if name not in _NETWORK][:_MAX_COLUMNS]
     network = [name for name in _NETWORK if name in result.metric_names]
     seeds = len(result.seeds)
-    shown = "median (95 % interval)" if seeds >= FEWEST_FOR_INTERVAL else "mean"
+    shown = "median (95 % interval)" if seeds >= MIN_FOR_INTERVAL else "mean"
     fewer = [f"{sender} stopped after {count}" for sender, count in result.left.items()]
     raced = [] if result.most is None else [f"a race of {result.table.height} sessions, at most {result.most} seeds"]
     played = "; ".join([f"{seeds} seed{'s' if seeds > 1 else ''}, the same for all", *fewer, *raced])

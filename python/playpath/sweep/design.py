@@ -45,7 +45,7 @@ from playpath.scenario import Choices, Scenario, load, shipped
 Point = dict[str, object]
 """Dotted setting → value, as for `--set`."""
 
-_MOST_POINTS = 10**7
+_MAX_POINTS = 10**7
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,8 @@ def load_design(
     base = _base(raw, folder, seeds, senders)
     sample, points, seed = _sample(raw.get("sample"))
     design = Design(str(raw.get("name", name)), base, axes, sample, points, seed, _plain(raw))
-    if design.size > _MOST_POINTS:
-        raise InputError(f"the design has {design.size} points; allowed: up to {_MOST_POINTS}")
+    if design.size > _MAX_POINTS:
+        raise InputError(f"the design has {design.size} points; allowed: up to {_MAX_POINTS}")
     _check_first_point(design)
     return design
 

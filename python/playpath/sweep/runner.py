@@ -14,7 +14,7 @@ from typing import Any, Unpack
 from playpath.base.errors import PlaypathError, RunError
 from playpath.base.parallel import check_jobs
 from playpath.judge.evidence import ladder
-from playpath.judge.race import MOST
+from playpath.judge.race import MAX
 from playpath.scenario import Choices, Scenario, own_code
 from playpath.sweep.cells import Cell, cells
 from playpath.sweep.design import Design, load_design
@@ -23,7 +23,7 @@ from playpath.sweep.result import SweepResult, gather
 from playpath.sweep.store import Store
 from playpath.sweep.worker import Done, failed_row, ignore_interrupts, run_chunk, to_shard
 
-_MOST_CELLS = 2000
+_MAX_CELLS = 2000
 """Most cells in a chunk; this limits the work lost in a crash and a worker's memory."""
 _AHEAD = 2
 """Number of chunks submitted per worker, so that no worker waits for the driver."""
@@ -71,7 +71,7 @@ def sweep(
     if not isinstance(design, Design):
         design = load_design(design, seeds=seeds, **senders)
     loaded: Design = design
-    most = MOST if until_decided is True else until_decided or None
+    most = MAX if until_decided is True else until_decided or None
     steps = ladder(len(loaded.base.seeds), most)
     code = code_for_workers(loaded.base)
     where = Store(store)
@@ -181,7 +181,7 @@ class CellRunner:
         self._executor = where.make()
         self._pending: dict[Future[Done], list[Cell]] = {}
         self._alone: deque[list[Cell]] = deque()
-        self._size, self._most = 1.0, _MOST_CELLS
+        self._size, self._most = 1.0, _MAX_CELLS
         self._starts = False
         self.interrupted = self._dropped = False
         self.seen: list[tuple[int, str]] = []
@@ -219,7 +219,7 @@ class CellRunner:
                 waited for.
         """
         self._done = 0
-        self._most = _MOST_CELLS if count is None else max(1, count // (self._place.workers * _AHEAD))
+        self._most = _MAX_CELLS if count is None else max(1, count // (self._place.workers * _AHEAD))
         source, spare = self._unknown(batch), self._further(ahead)
         more = True
         while True:
@@ -297,7 +297,7 @@ class CellRunner:
         self._awaited -= finished
         self._flying -= finished
         wanted = self._place.chunk_s * done.cells / max(done.seconds, 1e-6)
-        self._size = max(1.0, min(wanted, self._size * _GROWTH, _MOST_CELLS))
+        self._size = max(1.0, min(wanted, self._size * _GROWTH, _MAX_CELLS))
 
     def _retry_alone(self) -> None:
         """Run chunks whose worker died again, one at a time and halved, until the cell that kills its worker is found.

@@ -118,7 +118,7 @@ fn a_post_is_read_with_its_body_and_what_is_too_long_is_dropped() {
     assert_eq!((&*post.method, &*post.target), OF_PLAYER);
     assert_eq!((question.body, question.local), (body, Some("10.0.0.1:80".parse().unwrap())));
     assert_eq!(report_lines(question.body).collect::<Vec<_>>(), ["e=ps,sid=\"a\"", "e=t,sid=\"a\""]);
-    let long = "x".repeat(MAX_BODY + MOST_HEAD_BYTES);
+    let long = "x".repeat(MAX_BODY + MAX_HEAD_BYTES);
     for (text, error) in [
         (format!("{head}Content-Length: 99999999\r\n\r\n{long}"), "a request that does not end"),
         (format!("{head}X: {long}"), "a head of more than 16 KiB"),
@@ -176,7 +176,7 @@ fn an_answer_tells_what_the_kernel_knows_and_the_suggestion() {
     };
     let silent = CmcdBridge::new(None, BufferMode::Size);
     assert_eq!(ask(&silent, peer), "");
-    let bridge = silent.telling(Diag::open().unwrap(), Some(Rate::from_bits_per_sec(3_000_000)));
+    let bridge = silent.with_estimates(Diag::open().unwrap(), Some(Rate::from_bits_per_sec(3_000_000)));
     let header = ask(&bridge, peer);
     let shown = Cmsd::parse(header.strip_prefix("CMSD-Dynamic: ").unwrap().trim());
     assert_eq!(shown.mb_kbps, Some(3000));

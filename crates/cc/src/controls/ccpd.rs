@@ -50,7 +50,7 @@ const MODE: ParamSpec = ParamSpec::word(
 );
 
 /// Parameter `kd` of CCPLCA and CCPLB: their changes "can be equally applied to CCPD".
-pub(crate) const KD_BESIDE: ParamSpec =
+pub(crate) const KD_OF_VARIANTS: ParamSpec =
     ParamSpec::number("kd", 0.0, (0.0, 4.0), "", "CCPD's derivative gain, 0.25 there; 0: CCP's law").since("0.2");
 
 /// The law that a variation changes: CCP's, with CCPD's derivative where it is asked for.

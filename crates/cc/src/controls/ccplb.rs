@@ -21,7 +21,7 @@
 
 use crate::controls::ccp::law::{CCPS_MODE, COMMON, POB, URGENT, law};
 use crate::controls::ccp::{self, Ccp, PathState, Variation, family_params};
-use crate::controls::ccpd::{Base, KD_BESIDE};
+use crate::controls::ccpd::{Base, KD_OF_VARIANTS};
 use crate::kernel::{InKernel, Law, Slot};
 use crate::registry::Entry;
 use crate::{AppParameters, ParamSpec, Params};
@@ -31,7 +31,7 @@ pub static ENTRY: Entry = Entry {
     aliases: &[],
     summary: "CCP with the player's buffer counted as room for packets",
     reference: "Cavendish et al., INTERNET 2015, equation 5",
-    params: family_params![POB_RATE, POB_MODE, ccp::KP, KD_BESIDE, ccp::MODE],
+    params: family_params![POB_RATE, POB_MODE, ccp::KP, KD_OF_VARIANTS, ccp::MODE],
     in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,

@@ -17,7 +17,7 @@
 
 use crate::controls::ccp::law::{CCPS_MODE, COMMON, VIDEO, law};
 use crate::controls::ccp::{self, Ccp, PathState, Variation, family_params};
-use crate::controls::ccpd::{Base, KD_BESIDE};
+use crate::controls::ccpd::{Base, KD_OF_VARIANTS};
 use crate::kernel::{InKernel, Law, Slot};
 use crate::registry::Entry;
 use crate::{AppParameters, ParamSpec, Params};
@@ -27,7 +27,7 @@ pub static ENTRY: Entry = Entry {
     aliases: &[],
     summary: "CCP, but never less than the video's rate needs at the present RTT",
     reference: "Cavendish et al., INTERNET 2015, section V",
-    params: family_params![ccp::KP, KD_BESIDE, BOUND, ccp::MODE],
+    params: family_params![ccp::KP, KD_OF_VARIANTS, BOUND, ccp::MODE],
     in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,

@@ -120,11 +120,11 @@ const ADAPTS: f64 = 2.0;
 /// Least ratio between needed and current rate after a new flow has come: one of equal strength takes half.
 const NEWCOMER: f64 = 2.0;
 /// Seconds: more than any buffer holds.
-const MOST_RESERVE: f64 = 3600.0;
+const MAX_RESERVE: f64 = 3600.0;
 /// Most of 1 / (1 - u) that the pace follows: beyond, the last digits of the level would rule, and no path is so fast.
-const MOST_HASTE: f64 = 64.0;
+const MAX_HASTE: f64 = 64.0;
 /// Share of its pace that an unhindered flow reaches.
-const KEPT: f64 = 0.9;
+const UNHINDERED_SHARE: f64 = 0.9;
 const GIVE_BACK: f64 = 0.5;
 
 pub struct Slack {
@@ -197,7 +197,7 @@ impl Slack {
         }
     }
 
-    fn told(&self) -> Option<(Playout, Rate)> {
+    fn reported(&self) -> Option<(Playout, Rate)> {
         self.playout.and_then(|playout| Some((playout, playout.top_rate()?)))
     }
 
@@ -209,13 +209,13 @@ impl Slack {
     /// While it is paced, nine tenths of the pace are enough: then the path holds nothing back.
     fn gets_enough(&self, view: &View, top: Rate) -> bool {
         let Settings { enough, ease, .. } = self.settings;
-        self.gets(view, top) >= if self.is_yielding { enough.min(KEPT * ease) } else { enough }
+        self.gets(view, top) >= if self.is_yielding { enough.min(UNHINDERED_SHARE * ease) } else { enough }
     }
 
     /// u: how near the deadline is. A player that adapts has no time while it might get a better rate; one of whom the flow gets
     /// more than it needs is in no haste.
     fn urgency(&self, view: &View) -> f64 {
-        let Some((playout, top)) = self.told() else { return 1.0 };
+        let Some((playout, top)) = self.reported() else { return 1.0 };
         let Settings { calm, alarm, haste, .. } = self.settings;
         let gets_enough = self.gets_enough(view, top);
         if playout.has_choice() && !gets_enough {
@@ -240,13 +240,13 @@ impl Slack {
         let between = libm::cbrt(window * (1.0 - beta) / CUBIC_C).min(of_reno);
         let gain = (1.0 - (1.0 - beta) / self.weight()) / beta - 1.0;
         let cuts = ((needed / rate).max(NEWCOMER) - 1.0) / gain;
-        Duration::from_secs_f64((2.0 * (path::MEAN_ROUNDS * srtt + between * cuts)).min(MOST_RESERVE))
+        Duration::from_secs_f64((2.0 * (path::MEAN_ROUNDS * srtt + between * cuts)).min(MAX_RESERVE))
     }
 
     /// Rule 2: whether more would show. A flow that gets the best rate of a player that adapts gives it all that it could choose; if
     /// that shows less, more would not help.
     fn is_short(&self, view: &View, urgency: f64) -> bool {
-        self.told().is_some_and(|(playout, top)| {
+        self.reported().is_some_and(|(playout, top)| {
             let needs = if playout.has_choice() { 1.0 } else { self.settings.enough };
             urgency >= 1.0 && (!playout.has_begun() || self.gets(view, top) < needs)
         })
@@ -309,7 +309,7 @@ impl Slack {
 
     /// Whether a loss says that a queue is full.
     fn is_congestive(&self, event: &CongestionEvent) -> bool {
-        let is_strict = self.settings.tolerance == 0.0 || self.told().is_none();
+        let is_strict = self.settings.tolerance == 0.0 || self.reported().is_none();
         event.signal == CongestionSignal::Ecn || is_strict || self.path.has_queue()
     }
 
@@ -322,9 +322,9 @@ impl Slack {
         let in_slow_start = self.cwnd() < self.ssthresh();
         let pace = if in_slow_start { set.max(START_PACE) } else { set };
         let window = self.cwnd() * f64::from(view.mss) * 8.0 / view.srtt.as_secs_f64();
-        let of_media = match self.told() {
+        let of_media = match self.reported() {
             Some((_, top)) if urgency < 1.0 => {
-                self.settings.ease * top.as_bits_per_sec() as f64 * (1.0 / (1.0 - urgency)).min(MOST_HASTE)
+                self.settings.ease * top.as_bits_per_sec() as f64 * (1.0 / (1.0 - urgency)).min(MAX_HASTE)
             }
             _ => f64::INFINITY,
         };
@@ -395,7 +395,7 @@ impl CongestionControl for Slack {
 
     fn on_congestion(&mut self, view: &View, event: &CongestionEvent) {
         if self.is_congestive(event) {
-            let keeps_pipe = self.told().is_some() && !self.is_yielding;
+            let keeps_pipe = self.reported().is_some() && !self.is_yielding;
             self.reduce(view, event, if keeps_pipe { self.floor(self.path.pipe(view)) } else { 0.0 });
         } else {
             self.has_ignored = true;
@@ -410,7 +410,7 @@ impl CongestionControl for Slack {
     fn on_rto(&mut self, view: &View, event: &Rto) {
         self.has_ignored = false;
         self.cubic.on_rto(view, event);
-        if event.reduces && self.told().is_some() {
+        if event.reduces && self.reported().is_some() {
             self.cubic.on_window_change(view, &WindowChange { cwnd: self.cwnd(), ssthresh: f64::INFINITY });
         }
     }

@@ -44,7 +44,7 @@ fn a_value_is_held_exactly_or_refused_by_name() {
 #[test]
 fn what_belongs_to_the_stack_is_told() {
     let found = asked("cubic", "growth", ParamValue::Word("rfc")).expect("Linux's own habit");
-    assert_eq!(found.habits, [("growth", ParamValue::Word("rfc"))]);
+    assert_eq!(found.stack_params, [("growth", ParamValue::Word("rfc"))]);
     assert!(found.settings.is_empty());
 }
 

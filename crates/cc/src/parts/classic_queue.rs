@@ -17,11 +17,11 @@ const RISE: f64 = 2e-3;
 const WEIGHT: f64 = 0.5;
 /// Below it the queue is taken for one of L4S; above it, within 1, for a classic one; and as far beyond as it takes to come back.
 const L4S: f64 = 8.0;
-const MOST: f64 = 2.0 * L4S + 1.0;
+const MAX: f64 = 2.0 * L4S + 1.0;
 /// Alpha that falls as far as CUBIC does: half of it is 0.31.
 const CLASSIC_ALPHA: f64 = 0.625;
 /// Linux counts microseconds, and a deviation below one as one.
-const LEAST_DEVIATION: f64 = 1e-6;
+const MIN_DEVIATION: f64 = 1e-6;
 
 /// Smoothed round trip and deviation, slower than those of the timer, and the score.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,7 @@ impl ClassicQueue {
     /// A round trip was measured, with `ssthresh` packets in it.
     pub fn take(&mut self, rtt: f64, ssthresh: f64) {
         if self.srtt == 0.0 {
-            (self.srtt, self.deviation) = (rtt, LEAST_DEVIATION);
+            (self.srtt, self.deviation) = (rtt, MIN_DEVIATION);
             return;
         }
         // Over some ssthresh^1.5 samples: a few sawteeth.
@@ -51,13 +51,13 @@ impl ClassicQueue {
         if self.srtt == 0.0 {
             return;
         }
-        let deviation = self.deviation.max(LEAST_DEVIATION);
+        let deviation = self.deviation.max(MIN_DEVIATION);
         let rise = self.srtt - view.min_rtt.as_secs_f64();
         self.score += WEIGHT * libm::log2(deviation / DEVIATION);
         if rise > RISE {
             self.score += WEIGHT * libm::log2(rise / RISE); // a short queue is no proof of L4S
         }
-        self.score = self.score.clamp(0.0, MOST);
+        self.score = self.score.clamp(0.0, MAX);
     }
 
     /// Alpha counts as at least this much.

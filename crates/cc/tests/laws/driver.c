@@ -60,7 +60,7 @@ static void on_ack(const struct law_ack *ack)
 {
 	u64 l = group.member[0].l_bytes;
 
-	coupled_tell(&law, group.member[0].srtt_us, &group.member[0]);
+	coupled_publish(&law, group.member[0].srtt_us, &group.member[0]);
 	group.member[0].l_bytes = l; /* as the test has it for the Rust side */
 	coupled_on_ack(&law, &view, ack, &group, 0, is("olia"));
 }

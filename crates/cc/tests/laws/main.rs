@@ -16,7 +16,7 @@ use replay::{Replay, compile, compile_driver, run};
 const MSS: u32 = 1448;
 
 /// How often a [`Bottleneck`] session may tell something of the video.
-const TOLD_EVERY_US: u64 = 1_000_000;
+const REPORT_EVERY_US: u64 = 1_000_000;
 
 const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
 
@@ -155,8 +155,8 @@ struct Flying {
 }
 
 impl Bottleneck {
-    /// `tell` is called every second with the view and the time in microseconds: the application's chance.
-    fn session(&self, replay: &mut Replay, seed: u64, packets: u64, tell: impl Fn(&mut Replay, &View, u64)) {
+    /// `report_to` is called every second with the view and the time in microseconds: the application's chance.
+    fn session(&self, replay: &mut Replay, seed: u64, packets: u64, report_to: impl Fn(&mut Replay, &View, u64)) {
         let mut noise = RootSeed(seed).stream("bottleneck");
         let service_us = 1_000_000 / self.packets_per_s;
         let mut flying: VecDeque<Flying> = VecDeque::new();
@@ -199,9 +199,9 @@ impl Bottleneck {
             lost_in_all += newly_lost;
             let min_rtt = Duration::from_micros(self.base_rtt_us + service_us);
             let at = View { delivered, lost: lost_in_all, min_rtt, ..view(now_us, in_flight, sent, in_recovery) };
-            if now_us - told_us >= TOLD_EVERY_US {
+            if now_us - told_us >= REPORT_EVERY_US {
                 told_us = now_us;
-                tell(replay, &at, now_us);
+                report_to(replay, &at, now_us);
             }
             if newly_lost > 0 && !in_recovery {
                 replay.congestion(&at, &loss(&at));
@@ -294,7 +294,7 @@ fn ccpd() {
 fn ccplca_with(set: &[(&str, ParamValue)]) -> Replay {
     let mut replay = Replay::new("ccplca", set, 10);
     let video = AppParameters { video_rate: Rate::from_bits_per_sec(5_240_000), ..AppParameters::default() };
-    replay.tell(&view(0, 0, 0, false), &video, &[("video_kbps", ParamValue::Number(5_240.0))]);
+    replay.report_to(&view(0, 0, 0, false), &video, &[("video_kbps", ParamValue::Number(5_240.0))]);
     replay
 }
 
@@ -308,7 +308,7 @@ fn ccplb_with(set: &[(&str, ParamValue)], bytes: u64, urgent: bool) -> Replay {
     let mut replay = Replay::new("ccplb", set, 10);
     let video = AppParameters { playout_buffer_bytes: bytes, is_urgent: urgent, ..AppParameters::default() };
     let to_law = [("pob_bytes", ParamValue::Number(bytes as f64)), ("urgent", ParamValue::Flag(urgent))];
-    replay.tell(&view(0, 0, 0, false), &video, &to_law);
+    replay.report_to(&view(0, 0, 0, false), &video, &to_law);
     replay
 }
 
@@ -345,7 +345,7 @@ fn the_family_as_the_paper_prints_it() {
 
 // 863.25 packets/s are rounded to 2^-32 packets/us, by less than 3e-7 of them.
 #[test]
-fn ccp_told_of_the_capacity() {
+fn ccp_given_the_capacity() {
     let capacity = ("capacity", ParamValue::Number(863.25));
     for mode in ["default", "paper"] {
         let set = [("mode", ParamValue::Word(mode)), ("estimator", ParamValue::Word("given")), capacity];
@@ -462,8 +462,8 @@ fn olia() {
 }
 
 /// What a player with 10 s of buffer at 2 Mbit/s tells with a request for 1 s of media, and the words that the law has of it.
-fn tell_slack(replay: &mut Replay, view: &View, level_ms: Option<u64>, report: u32, is_best: bool) {
-    let told = AppParameters {
+fn report_to_slack(replay: &mut Replay, view: &View, level_ms: Option<u64>, report: u32, is_best: bool) {
+    let reported = AppParameters {
         playout_buffer_bytes: 2_500_000,
         playout_buffer_free_bytes: level_ms.map(|ms| 2_500_000 - 250 * ms),
         video_rate: Rate::from_bits_per_sec(2_000_000),
@@ -474,25 +474,25 @@ fn tell_slack(replay: &mut Replay, view: &View, level_ms: Option<u64>, report: u
         ..AppParameters::default()
     };
     let number = |x: u64| ParamValue::Number(x as f64);
-    let free = told.playout_buffer_free_bytes.unwrap_or(u64::from(u32::MAX));
+    let free = reported.playout_buffer_free_bytes.unwrap_or(u64::from(u32::MAX));
     let words = [
         ("pob_bytes", number(2_500_000)),
         ("pob_free_bytes", number(free)),
         ("video_kbps", number(2_000)),
         ("object_bytes", number(250_000)),
         ("object_ms", number(1_000)),
-        ("urgent", ParamValue::Flag(told.is_urgent)),
+        ("urgent", ParamValue::Flag(reported.is_urgent)),
         ("top_kbps", number(if is_best { 2_000 } else { 4_000 })),
         ("report", number(report.into())),
     ];
-    replay.tell(view, &told, &words);
+    replay.report_to(view, &reported, &words);
 }
 
 // K and the epoch's time are whole units of 61 us, so W_cubic is off by 1.2 (t - K)^2 of those: with windows of 100 packets and 5 s to
 // the plateau 0.002; the pipe's rate is off by 3e-6. A round's backlog is compared with an allowance whose 1/(1-u) is kept to 1e-6.
 // After a comparison that falls to the other side the windows are a step of CUBIC's apart, 1/cwnd.
 #[test]
-fn slack_that_is_told_nothing() {
+fn slack_without_reports() {
     check(|| Replay::new("slack", &[], 10), false, 0.01, 0.01);
 }
 
@@ -511,7 +511,7 @@ fn slack_with_other_parameters() {
     ];
     let make = || {
         let mut replay = Replay::new("slack", &set, 10);
-        tell_slack(&mut replay, &view(0, 0, 0, false), Some(9_000), 1, true);
+        report_to_slack(&mut replay, &view(0, 0, 0, false), Some(9_000), 1, true);
         replay
     };
     check(make, false, 0.01, 0.01);
@@ -519,7 +519,7 @@ fn slack_with_other_parameters() {
 
 /// The level that a session tells at a time: full, sinking, empty, untold, over and over.
 fn level_at(now_us: u64) -> Option<u64> {
-    [Some(10_000), Some(8_000), Some(6_000), Some(4_500), Some(0), None][(now_us / TOLD_EVERY_US % 6) as usize]
+    [Some(10_000), Some(8_000), Some(6_000), Some(4_500), Some(0), None][(now_us / REPORT_EVERY_US % 6) as usize]
 }
 
 #[test]
@@ -529,7 +529,7 @@ fn slack_that_is_told_of_a_player() {
         for (i, path) in PATHS.iter().enumerate() {
             let mut replay = Replay::new("slack", &[], 10);
             path.session(&mut replay, i as u64, 6_000, |replay, view, now_us| {
-                tell_slack(replay, view, level_at(now_us), (now_us / TOLD_EVERY_US) as u32, is_best);
+                report_to_slack(replay, view, level_at(now_us), (now_us / REPORT_EVERY_US) as u32, is_best);
             });
             let (largest, _) = replay.compare(&driver, 0.01, 0.01);
             println!("path {i}: largest difference {largest:.5} packets");

@@ -115,7 +115,7 @@ impl Replay {
     }
 
     /// Tell both of the video; `to_law` is what the law has of it.
-    pub fn tell(&mut self, view: &View, parameters: &AppParameters, to_law: &[(&str, ParamValue)]) {
+    pub fn report_to(&mut self, view: &View, parameters: &AppParameters, to_law: &[(&str, ParamValue)]) {
         self.cc.on_app_parameters(view, parameters);
         self.view(view);
         self.set_law(to_law);
@@ -142,14 +142,14 @@ impl Replay {
             u32::from(view.in_recovery),
             ack.prior_in_flight,
         ));
-        self.tell_of_packets(view, ack);
+        self.pass_packet_events(view, ack);
         self.cc.on_ack(view, ack);
         self.note(false);
     }
 
     /// What Linux does not call a control for, as BBR v3's law makes it of an ACK (`law_bbr3.h`): the last packet that was sent,
     /// and a lost one, a range of its own, sent as the sampled packet was.
-    fn tell_of_packets(&mut self, view: &View, ack: &Ack) {
+    fn pass_packet_events(&mut self, view: &View, ack: &Ack) {
         if ack.prior_in_flight > 0 {
             let prior_in_flight = ack.prior_in_flight - 1;
             let sent = PacketSent { now: view.now, payload_bytes: view.mss, is_retransmission: false, prior_in_flight };

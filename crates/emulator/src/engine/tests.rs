@@ -14,7 +14,7 @@ const LOOK: u64 = 50;
 const BOOT: u64 = 5_000_000_000;
 
 /// A machine that sleeps as long as it is told and `late` longer.
-struct Rehearsal {
+struct FakeMachine {
     clock: Cell<u64>,
     late: u64,
     /// When which device gets which packet.
@@ -24,7 +24,7 @@ struct Rehearsal {
     delivered: Vec<(u64, usize, Vec<u8>)>,
 }
 
-impl Rehearsal {
+impl FakeMachine {
     fn next(&self) -> u64 {
         let packet = self.packets.front().map(|(at, ..)| *at);
         let word = self.words.front().map(|(at, _)| *at);
@@ -32,7 +32,7 @@ impl Rehearsal {
     }
 }
 
-impl Machine for Rehearsal {
+impl Machine for FakeMachine {
     fn now_nanos(&self) -> u64 {
         self.clock.set(self.clock.get() + LOOK);
         self.clock.get()
@@ -51,15 +51,15 @@ impl Machine for Rehearsal {
 
     fn next_order(&mut self) -> Result<Order, EmulatorError> {
         let is_due = self.words.front().is_some_and(|(at, _)| *at <= self.clock.get());
-        Ok(if is_due { self.words.pop_front().map_or(Order::Nothing, |(_, said)| said) } else { Order::Nothing })
+        Ok(if is_due { self.words.pop_front().map_or(Order::Nothing, |(_, order)| order) } else { Order::Nothing })
     }
 
-    fn has_come(&self, device: usize) -> bool {
+    fn has_packet(&self, device: usize) -> bool {
         self.packets.front().is_some_and(|(at, to, _)| *at <= self.clock.get() && *to == device)
     }
 
     fn read(&mut self, device: usize, buffer: &mut [u8]) -> Result<Option<usize>, EmulatorError> {
-        if !self.has_come(device) {
+        if !self.has_packet(device) {
             return Ok(None);
         }
         let (_, _, packet) = self.packets.pop_front().expect("it has come");
@@ -97,7 +97,7 @@ fn play(mut keys: Value, packets: &[(u64, u32)], begin: Option<u64>, late: u64) 
     let config = Config::parse(&config.to_string()).expect("a configuration");
     let at = |micros: u64| BOOT + micros * 1000;
     let begun = begin.map(|micros| (at(micros) - 1_000_000, Order::Start(at(micros))));
-    let machine = Rehearsal {
+    let machine = FakeMachine {
         clock: Cell::new(BOOT),
         late,
         packets: packets.iter().map(|(micros, number)| (at(*micros), 0, packet(*number))).collect(),

@@ -26,8 +26,8 @@ fn later_versions() {
 #[test]
 fn what_is_wrong_is_refused() {
     assert!(matches!(Head::of_request(b"\x16\x03\x01"), Err(Broken::Syntax(_))));
-    let endless = format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(MOST_HEAD_BYTES));
+    let endless = format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(MAX_HEAD_BYTES));
     assert_eq!(Head::of_request(endless.as_bytes()), Err(Broken::TooLarge));
-    let many = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(MOST_FIELDS + 1));
+    let many = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(MAX_FIELDS + 1));
     assert_eq!(Head::of_request(many.as_bytes()), Err(Broken::TooLarge));
 }

@@ -119,9 +119,9 @@ impl Server {
             let is_ready = stream.available(now) > 0;
             if is_ready && !stream.is_ready {
                 let urgency = stream.priority.urgency;
-                let beside =
+                let is_competing =
                     |other: &&Stream| other.is_ready && other.priority == (Priority { urgency, incremental: true });
-                let least = self.streams.iter().filter(beside).map(|other| other.share).min();
+                let least = self.streams.iter().filter(is_competing).map(|other| other.share).min();
                 self.streams[index].share = least.unwrap_or(0);
             }
             self.streams[index].is_ready = is_ready;

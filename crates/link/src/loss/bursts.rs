@@ -23,7 +23,7 @@ use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Kind, Ratio, Time};
 
 /// Least mean stay in a state.
-const LEAST_STAY: Duration = Duration::from_micros(100);
+const MIN_STAY: Duration = Duration::from_micros(100);
 
 config! {
     /// Rate and duration of bad periods, and the loss probabilities in and between them.
@@ -93,11 +93,11 @@ impl LossProcess for Bursts {
 
     fn check(config: &BurstsConfig) -> Result<(), LinkError> {
         config.check(Self::ABOUT.name)?;
-        if config.duration < LEAST_STAY {
-            return Err(LinkError::new("bursts.duration", config.duration, format!("{LEAST_STAY} or more")));
+        if config.duration < MIN_STAY {
+            return Err(LinkError::new("bursts.duration", config.duration, format!("{MIN_STAY} or more")));
         }
-        if config.every < config.duration + LEAST_STAY {
-            let least = format!("{LEAST_STAY} above `duration`, or more");
+        if config.every < config.duration + MIN_STAY {
+            let least = format!("{MIN_STAY} above `duration`, or more");
             return Err(LinkError::new("bursts.every", config.every, least));
         }
         Ok(())

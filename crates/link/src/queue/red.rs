@@ -206,14 +206,14 @@ impl Red {
         const INTERVAL: Duration = Duration::from_millis(500);
         const STEP_UP: f64 = 0.01;
         const FACTOR_DOWN: f64 = 0.9;
-        const MOST: f64 = 0.5;
+        const MAX: f64 = 0.5;
         if now <= self.max_p_set_at + INTERVAL {
             return;
         }
         let margin = 0.4 * (self.rule.max - self.rule.min);
         if self.average < self.rule.min + margin && self.max_p > self.rule.least_max_p {
             self.max_p *= FACTOR_DOWN;
-        } else if self.average > self.rule.max - margin && self.max_p < MOST {
+        } else if self.average > self.rule.max - margin && self.max_p < MAX {
             self.max_p += STEP_UP.min(0.25 * self.max_p);
         } else {
             return;

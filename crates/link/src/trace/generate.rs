@@ -23,7 +23,7 @@ const fn entry<C: Config + Generate + 'static>(
 }
 
 /// Most steps of a generated trace: more than a day of the finest. They take some 100 MB until they are written.
-const MOST_STEPS: u64 = 5_000_000;
+const MAX_STEPS: u64 = 5_000_000;
 
 const OWN: &str = "own model, see docs/models/link-trace-generators.md";
 
@@ -231,8 +231,8 @@ fn steps_of(what: &str, step: Duration, duration: Duration) -> Result<u64, Trace
         return Err(TraceError::whole(format!("duration {duration}; at most {MAX_SECONDS} s are allowed")));
     }
     let steps = duration.as_nanos().div_ceil(step.as_nanos());
-    if steps > MOST_STEPS {
-        let problem = format!("{what} of {step} in {duration} make {steps} steps; at most {MOST_STEPS} are allowed");
+    if steps > MAX_STEPS {
+        let problem = format!("{what} of {step} in {duration} make {steps} steps; at most {MAX_STEPS} are allowed");
         return Err(TraceError::whole(problem));
     }
     Ok(steps)

@@ -163,8 +163,8 @@ fn reading(header: &str) -> Option<(Meaning, Result<f64, String>)> {
 fn meaning(words: &[String]) -> Option<Meaning> {
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let holds = |list: &[&str], word: &String| list.contains(&word.as_str());
-    let fits = |(_, nouns, beside): &&(Meaning, &[&str], &[&str])| {
-        words.iter().all(|word| holds(nouns, word) || holds(beside, word))
+    let fits = |(_, nouns, qualifiers): &&(Meaning, &[&str], &[&str])| {
+        words.iter().all(|word| holds(nouns, word) || holds(qualifiers, word))
             && words.iter().any(|word| holds(nouns, word))
     };
     NOUNS.iter().find(fits).map(|(meaning, ..)| *meaning)

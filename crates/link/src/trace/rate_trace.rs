@@ -31,8 +31,8 @@ impl RateTrace {
     pub(super) fn with_latencies(self, steps: &[(Duration, Duration)]) -> RateTrace {
         let (latencies, end) = join(steps);
         debug_assert_eq!(end, self.period);
-        let says_nothing = latencies.iter().all(|(_, latency)| latency.is_zero());
-        RateTrace { latencies: if says_nothing { Vec::new() } else { latencies }, ..self }
+        let are_all_zero = latencies.iter().all(|(_, latency)| latency.is_zero());
+        RateTrace { latencies: if are_all_zero { Vec::new() } else { latencies }, ..self }
     }
 
     /// (start since the start of a lap, rate), starts strictly rising, the first at zero.

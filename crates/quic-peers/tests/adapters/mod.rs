@@ -66,7 +66,7 @@ fn a_viewer_is_told_of_through_the_connection() {
     let now = std::time::Instant::now();
     let mut controller = ControllerFactory::build(Arc::new(factory), now, 1200);
     let copy = controller.clone_box().into_any().downcast::<noq::Control>().unwrap();
-    copy.viewer().tell(AppParameters {
+    copy.viewer().set_app_parameters(AppParameters {
         playout_buffer_bytes: 8_000_000,
         playout_buffer_free_bytes: Some(0),
         object_bytes: Some(1_000_000),

@@ -7,7 +7,7 @@ use super::DATAGRAM;
 use playpath_cc::{Ack, CongestionControl, CongestionEvent, Rto, Undo, View, WindowChange};
 
 const MTU: u64 = DATAGRAM as u64;
-const LEAST: u64 = 2 * MTU;
+const MIN: u64 = 2 * MTU;
 
 /// Window and threshold in bytes.
 #[derive(Clone, Copy)]
@@ -60,7 +60,7 @@ impl Reno {
         }
     }
     fn reduce(&mut self) {
-        self.windows.window = (self.windows.window / 2).max(LEAST);
+        self.windows.window = (self.windows.window / 2).max(MIN);
         self.windows.ssthresh = self.windows.window;
     }
 }
@@ -89,7 +89,7 @@ impl CongestionControl for Reno {
     }
     fn on_rto(&mut self, _view: &View, _event: &Rto) {
         self.before = None;
-        self.windows.window = LEAST;
+        self.windows.window = MIN;
     }
     fn on_undo(&mut self, _view: &View, _event: &Undo) {}
     fn on_window_change(&mut self, _view: &View, _change: &WindowChange) {}

@@ -67,7 +67,7 @@ struct Object {
     delivery: Delivery,
     began: Time,
     asked: u64,
-    told: u64,
+    reported: u64,
     pieces: Vec<Piece>,
 }
 
@@ -164,7 +164,7 @@ impl Walker {
                 Action::Request(Request { id, body_bytes, delivery, .. }) => {
                     let began = self.now();
                     let body = body_bytes.max(1);
-                    self.objects.push(Object { id, body, delivery, began, asked: 0, told: 0, pieces: Vec::new() });
+                    self.objects.push(Object { id, body, delivery, began, asked: 0, reported: 0, pieces: Vec::new() });
                 }
                 Action::Abandon(id) => {
                     let gone = self.objects.extract_if(.., |object| object.id == id);
@@ -224,13 +224,13 @@ impl Walker {
                 read(connection, piece);
             }
             let come = object.come();
-            if come > object.told {
-                self.body_bytes += come - object.told;
-                self.player.handle_body(now, object.id, come - object.told);
-                object.told = come;
+            if come > object.reported {
+                self.body_bytes += come - object.reported;
+                self.player.handle_body(now, object.id, come - object.reported);
+                object.reported = come;
             }
         }
-        self.objects.retain(|object| object.told < object.body);
+        self.objects.retain(|object| object.reported < object.body);
         Ok(())
     }
 
@@ -290,7 +290,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut walker = Walker::new(&plan, [first, second], after.parse()?)?;
     let is_cut = walker.play(until)?;
     let events = walker.player.events();
-    let told = json!({
+    let reported = json!({
         "events": events,
         "p1203": p1203_input(events, &P1203Settings::default()),
         "elapsed_s": walker.now().as_secs_f64(),
@@ -300,6 +300,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         "connections": [],
         "series": {},
     });
-    println!("{told}");
+    println!("{reported}");
     Ok(())
 }

@@ -76,7 +76,7 @@ pub enum Figure {
     /// Reported by a real player of the kernel world.
     Reported,
     /// Of all flows, or of a link: `playpath twin` judges it where nobody watches.
-    Beside,
+    FlowsAndLinks,
 }
 
 impl Figure {
@@ -90,7 +90,7 @@ impl Figure {
             Figure::Frames(_) => "sources of frames",
             Figure::Bottleneck(_) => "first bottleneck",
             Figure::Reported => "real player",
-            Figure::Beside => "all flows, links",
+            Figure::FlowsAndLinks => "all flows, links",
         }
     }
 }
@@ -108,7 +108,7 @@ const BASE: Metric = Metric {
     yields_to: &[],
     bulk_rank: None,
     is_always_there: false,
-    figure: Figure::Beside,
+    figure: Figure::FlowsAndLinks,
 };
 
 /// Every metric, in the order of a record.
@@ -120,7 +120,7 @@ pub fn metrics() -> impl Iterator<Item = &'static Metric> {
         network::NEIGHBOURS,
         network::FRAMES,
         network::BOTTLENECK,
-        network::BESIDE,
+        network::FLOWS_AND_LINKS,
     ]
     .into_iter()
     .flatten()

@@ -1,7 +1,7 @@
 //! What the network gives and pays.
 
 use super::Better::{Higher, Lower};
-use super::Figure::{Beside, Bottleneck, Frames, Neighbours, Transport};
+use super::Figure::{Bottleneck, FlowsAndLinks, Frames, Neighbours, Transport};
 use super::{BASE, Metric, share};
 use playpath_units::Duration;
 
@@ -171,7 +171,7 @@ pub const BOTTLENECK: &[Metric] = &[
     },
 ];
 
-pub const BESIDE: &[Metric] = &[
+pub const FLOWS_AND_LINKS: &[Metric] = &[
     Metric {
         name: "total_goodput_mbps",
         label: "goodput of all flows",
@@ -179,7 +179,7 @@ pub const BESIDE: &[Metric] = &[
         better: Higher,
         least_share: 0.01,
         summary: "Payload that all flows together got, over the whole run.",
-        figure: Beside,
+        figure: FlowsAndLinks,
         ..BASE
     },
     Metric {
@@ -188,7 +188,7 @@ pub const BESIDE: &[Metric] = &[
         better: Higher,
         least: 0.01,
         summary: "Fairness between the flows' goodputs (Jain): 1 is equal.",
-        figure: Beside,
+        figure: FlowsAndLinks,
         ..BASE
     },
     Metric {
@@ -196,7 +196,7 @@ pub const BESIDE: &[Metric] = &[
         label: "link utilisation",
         least_share: 0.01,
         summary: "Share of a link's capacity that was used.",
-        figure: Beside,
+        figure: FlowsAndLinks,
         ..BASE
     },
 ];

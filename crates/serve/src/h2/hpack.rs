@@ -2,7 +2,7 @@
 //!
 //! Reference: RFC 7541 §4 (dynamic table), §6 (representations), appendix A (static table).
 
-use crate::h3::fields::{Field, Input, Known, MOST_BYTES, known, put_integer, put_string, text};
+use crate::h3::fields::{Field, Input, Known, MAX_BYTES, known, put_integer, put_string, text};
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 
@@ -47,7 +47,7 @@ impl Decoder {
                 _ => self.literal(&mut input, 4)?,
             };
             size += weight(&field);
-            if size > MOST_BYTES {
+            if size > MAX_BYTES {
                 return None;
             }
             fields.push((text(&field.0), text(&field.1)));

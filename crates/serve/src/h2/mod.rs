@@ -30,18 +30,18 @@ pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Size of a frame header, bytes (§4.1).
 const FRAME_HEAD: usize = 9;
 /// `SETTINGS_MAX_FRAME_SIZE`, ours and at first the client's (§6.5.2).
-const MOST_FRAME: u64 = 16_384;
+const MAX_FRAME: u64 = 16_384;
 /// Windows at the beginning (§6.9.2), and the largest (§6.9.1).
 const FIRST_WINDOW: i64 = 65_535;
-const MOST_WINDOW: i64 = 0x7fff_ffff;
+const MAX_WINDOW: i64 = 0x7fff_ffff;
 /// `SETTINGS_MAX_CONCURRENT_STREAMS`.
-const MOST_STREAMS: usize = 100;
+const MAX_STREAMS: usize = 100;
 /// Bytes of a field section in several frames.
-const MOST_SECTION: usize = 16 * 1024;
+const MAX_SECTION: usize = 16 * 1024;
 /// Bytes of frames that answer the client's, and have not left.
-const MOST_REPLIES: usize = 16 * 1024;
+const MAX_REPLIES: usize = 16 * 1024;
 /// Requests that a client may take back without reading an answer.
-const MOST_RESETS: u64 = 1000;
+const MAX_RESETS: u64 = 1000;
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -124,7 +124,7 @@ pub struct Http2 {
 impl Default for Http2 {
     fn default() -> Http2 {
         let mut replies = Vec::new();
-        let limit = (MOST_STREAMS as u32).to_be_bytes();
+        let limit = (MAX_STREAMS as u32).to_be_bytes();
         put_frame(&mut replies, (SETTINGS, 0, 0), &[&[0, 3], &limit[..]].concat());
         Http2 {
             decoder: Decoder::default(),
@@ -138,7 +138,7 @@ impl Default for Http2 {
             latest: 0,
             window: FIRST_WINDOW,
             first_window: FIRST_WINDOW,
-            most_frame: MOST_FRAME,
+            most_frame: MAX_FRAME,
             replies,
             turns: 0,
             resets: 0,
@@ -187,7 +187,7 @@ impl Http2 {
         if !self.has_settings && (kind, flags & ACK) != (SETTINGS, 0) {
             return Err(PROTOCOL_ERROR); // §3.4
         }
-        if length as u64 > MOST_FRAME {
+        if length as u64 > MAX_FRAME {
             return Err(FRAME_SIZE_ERROR);
         }
         let Some(payload) = input.get(FRAME_HEAD..FRAME_HEAD + length) else { return Ok((0, None)) };
@@ -210,7 +210,7 @@ impl Http2 {
                 None
             }
         };
-        if self.replies.len() > MOST_REPLIES || self.resets > self.requests + MOST_RESETS {
+        if self.replies.len() > MAX_REPLIES || self.resets > self.requests + MAX_RESETS {
             return Err(ENHANCE_YOUR_CALM);
         }
         Ok((FRAME_HEAD + length, answer.map(|answer| (id, answer))))
@@ -251,7 +251,7 @@ impl Http2 {
             stream.priority = priority;
         } else if id > self.latest {
             self.early.keep(u64::from(id), priority);
-            if self.early.len() + self.streams.len() > MOST_STREAMS {
+            if self.early.len() + self.streams.len() > MAX_STREAMS {
                 return Err(PROTOCOL_ERROR);
             }
         }
@@ -266,16 +266,16 @@ impl Http2 {
             let value = u32_at(setting, 2);
             match u16::from_be_bytes([setting[0], setting[1]]) {
                 2 if value > 1 => return Err(PROTOCOL_ERROR), // SETTINGS_ENABLE_PUSH
-                4 if i64::from(value) > MOST_WINDOW => return Err(FLOW_CONTROL_ERROR),
+                4 if i64::from(value) > MAX_WINDOW => return Err(FLOW_CONTROL_ERROR),
                 4 => {
                     let more = i64::from(value) - self.first_window;
                     self.first_window += more;
                     self.streams.values_mut().for_each(|stream| stream.window += more); // §6.9.2
-                    if self.streams.values().any(|stream| stream.window > MOST_WINDOW) {
+                    if self.streams.values().any(|stream| stream.window > MAX_WINDOW) {
                         return Err(FLOW_CONTROL_ERROR);
                     }
                 }
-                5 if !(MOST_FRAME..1 << 24).contains(&u64::from(value)) => return Err(PROTOCOL_ERROR),
+                5 if !(MAX_FRAME..1 << 24).contains(&u64::from(value)) => return Err(PROTOCOL_ERROR),
                 _ => {}
             }
         }
@@ -294,7 +294,7 @@ impl Http2 {
             },
         };
         *window += more;
-        match (more == 0, *window > MOST_WINDOW, id) {
+        match (more == 0, *window > MAX_WINDOW, id) {
             (true, _, 0) => Err(PROTOCOL_ERROR),
             (_, true, 0) => Err(FLOW_CONTROL_ERROR),
             (true, _, id) => self.give_up(id, PROTOCOL_ERROR.0),
@@ -315,7 +315,7 @@ impl Http2 {
     fn take_section(&mut self, now: Time, flags: u8, part: &[u8], store: &Store) -> Result<Option<Answer>, Broken> {
         let Some((id, is_end, mut block)) = self.section.take() else { return Err(PROTOCOL_ERROR) };
         block.extend(part);
-        if block.len() > MOST_SECTION {
+        if block.len() > MAX_SECTION {
             return Err(ENHANCE_YOUR_CALM);
         }
         if flags & END_HEADERS == 0 {
@@ -335,7 +335,7 @@ impl Http2 {
         }
         self.latest = id;
         let updated = self.early.take(u64::from(id));
-        if self.streams.len() >= MOST_STREAMS {
+        if self.streams.len() >= MAX_STREAMS {
             return self.give_up(id, REFUSED_STREAM).map(|()| None);
         }
         let Some(text) = head(&fields).filter(|_| are_bare(&fields)) else {
@@ -345,14 +345,14 @@ impl Http2 {
         if is_end && announced.is_some_and(|bytes| bytes > 0) {
             return self.give_up(id, PROTOCOL_ERROR.0).map(|()| None); // §8.1.1: it has no body
         }
-        let said = fields.iter().find(|(name, _)| name == "priority").map(|(_, value)| priority(value));
+        let stated = fields.iter().find(|(name, _)| name == "priority").map(|(_, value)| priority(value));
         let mut stream = Stream {
             http: Http::default(),
             announced,
             is_ended: is_end,
             asked: now,
             access: None,
-            priority: updated.or(said).unwrap_or_default(),
+            priority: updated.or(stated).unwrap_or_default(),
             window: self.first_window,
             head: None,
             body: None,
@@ -469,7 +469,7 @@ impl Http2 {
     fn end(&mut self, id: u32, is_reset: bool) -> Option<Stream> {
         let stream = self.streams.remove(&id)?;
         self.over.push_front((id, is_reset || stream.is_ended));
-        self.over.truncate(MOST_STREAMS);
+        self.over.truncate(MAX_STREAMS);
         Some(stream)
     }
 

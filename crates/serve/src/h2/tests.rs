@@ -133,11 +133,11 @@ fn windows_are_kept() {
 /// RFC 9218: the urgent one first, though it came last; of equals the older; incremental ones by turns.
 #[test]
 fn priorities_are_kept() {
-    let order = |says: &[&str]| -> Vec<u32> {
-        let mut bed = Bed::new(&format!("priorities-{}", says.join("")));
+    let order = |priorities: &[&str]| -> Vec<u32> {
+        let mut bed = Bed::new(&format!("priorities-{}", priorities.join("")));
         bed.frames();
-        for (index, said) in says.iter().enumerate() {
-            bed.ask(2 * index as u32 + 1, "/large", &[("priority", said)]).unwrap();
+        for (index, priority) in priorities.iter().enumerate() {
+            bed.ask(2 * index as u32 + 1, "/large", &[("priority", priority)]).unwrap();
         }
         bed.frames().0.iter().filter(|frame| frame.0 == DATA).map(|frame| frame.2).collect()
     };
@@ -160,7 +160,7 @@ fn a_priority_may_come_before_its_request() {
     bed.ask(3, "/large", &[("priority", "u=6")]).unwrap();
     let order: Vec<_> = bed.frames().0.iter().filter(|frame| frame.0 == DATA).map(|frame| frame.2).collect();
     assert_eq!(order, [3, 3, 3, 3], "as much as the connection's window lets go");
-    let idle = (0..MOST_STREAMS as u32 - 2).map(|index| 2 * index + 5);
+    let idle = (0..MAX_STREAMS as u32 - 2).map(|index| 2 * index + 5);
     idle.for_each(|id| bed.say((PRIORITY_UPDATE, 0, 0), &update(id, "u=1")).unwrap());
     assert_eq!(bed.say((PRIORITY_UPDATE, 0, 0), &update(999, "u=1")), Err(PROTOCOL_ERROR));
     let nobody_s = [0, 2].map(|id| Bed::new("nobody").say((PRIORITY_UPDATE, 0, 0), &update(id, "u=1")));
@@ -345,7 +345,7 @@ fn what_a_client_makes_us_keep_is_bounded() {
     for id in 0..101 {
         bed.say((HEADERS, END_HEADERS, 2 * id + 1), &section("PUT", "/new", &[("content-length", "6")])).unwrap();
     }
-    assert_eq!(bed.two.streams.len(), MOST_STREAMS);
+    assert_eq!(bed.two.streams.len(), MAX_STREAMS);
 }
 
 proptest! {
@@ -368,7 +368,7 @@ proptest! {
                 bed.two.break_off(1);
                 break;
             }
-            prop_assert!(bed.two.streams.len() <= MOST_STREAMS && bed.two.footprint() <= 128 * 1024);
+            prop_assert!(bed.two.streams.len() <= MAX_STREAMS && bed.two.footprint() <= 128 * 1024);
             if index % 3 == 0 {
                 bed.frames();
             }

@@ -7,7 +7,7 @@ use httlib_huffman::DecoderSpeed;
 use std::sync::LazyLock;
 
 /// Most bytes of names and values of a field section, each counted with 32 more (RFC 9114 §4.2.2).
-pub(crate) const MOST_BYTES: usize = 32 * 1024;
+pub(crate) const MAX_BYTES: usize = 32 * 1024;
 
 pub type Field = (String, String);
 
@@ -40,7 +40,7 @@ pub fn decode(input: &[u8]) -> Option<Vec<Field>> {
             _ => return None, // post-base: dynamic
         };
         size += field.0.len() + field.1.len() + 32;
-        if size > MOST_BYTES {
+        if size > MAX_BYTES {
             return None;
         }
         fields.push(field);

@@ -71,7 +71,7 @@ fn frame_head(input: &[u8]) -> Option<(u64, u64, usize)> {
 }
 
 /// Most bytes of a frame on the control stream that are read; longer ones are an attack.
-const MOST_CONTROL_BYTES: u64 = 4096;
+const MAX_CONTROL_BYTES: u64 = 4096;
 
 /// The client's unidirectional streams: their types, and the frames of the control stream (§6.2).
 #[derive(Debug, Default)]
@@ -149,7 +149,7 @@ impl Control {
                 return Ok((head, None));
             }
         }
-        if length > MOST_CONTROL_BYTES {
+        if length > MAX_CONTROL_BYTES {
             return Err(EXCESSIVE_LOAD);
         }
         let Some(payload) = input.get(head..head + length as usize) else { return Ok((0, None)) };
@@ -205,14 +205,14 @@ fn read_encoder(input: &[u8]) -> Result<usize, Broken> {
 
 /// The client may cancel a stream (RFC 9204 §4.4.2); there is nothing that it could acknowledge. One instruction, 0: not all there yet.
 fn read_decoder(input: &[u8]) -> Result<usize, Broken> {
-    const MOST_BYTES: usize = 11;
+    const MAX_BYTES: usize = 11;
     match input.first() {
         None => Ok(0),
         Some(first) if first & 0xc0 != 0x40 => Err(DECODER_STREAM_ERROR),
         Some(first) if first & 0x3f != 0x3f => Ok(1),
         Some(_) => match input[1..].iter().position(|byte| byte & 0x80 == 0) {
             Some(more) => Ok(more + 2),
-            None if input.len() < MOST_BYTES => Ok(0),
+            None if input.len() < MAX_BYTES => Ok(0),
             None => Err(DECODER_STREAM_ERROR),
         },
     }

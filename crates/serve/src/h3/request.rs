@@ -21,7 +21,7 @@ use std::fmt::Write as _;
 use std::time::SystemTime;
 
 /// Most bytes of a HEADERS frame: it is read when all of it is there, and must fit into the stream's window.
-pub const MOST_HEAD_BYTES: u64 = 12 * 1024;
+pub const MAX_HEAD_BYTES: u64 = 12 * 1024;
 
 #[derive(Debug, Default)]
 pub struct Request {
@@ -69,7 +69,7 @@ impl Request {
             | PRIORITY_UPDATE_OF_PUSH => return Err(FRAME_UNEXPECTED),
             kind if RESERVED.contains(&kind) => return Err(FRAME_UNEXPECTED),
             HEADERS => {
-                if length > MOST_HEAD_BYTES {
+                if length > MAX_HEAD_BYTES {
                     return Ok((input.len(), Outcome::Refused(TOO_LARGE)));
                 }
                 let Some(section) = input.get(head..head + length as usize) else { return Ok((0, Outcome::Nothing)) };
@@ -210,7 +210,7 @@ pub(crate) fn is_allowed(name: &str, value: &str) -> bool {
 }
 
 /// Most priorities kept for requests that have not arrived yet.
-const MOST_EARLY: usize = 128;
+const MAX_EARLY: usize = 128;
 
 /// Latest priority of each request that has not arrived yet (RFC 9218 §7).
 #[derive(Debug, Default)]
@@ -220,7 +220,7 @@ impl Early {
     /// Keep the priority of request `id`. If there are too many, the one with the lowest identifier is dropped.
     pub fn keep(&mut self, id: u64, priority: Priority) {
         self.0.insert(id, priority);
-        if self.0.len() > MOST_EARLY {
+        if self.0.len() > MAX_EARLY {
             self.0.pop_first();
         }
     }

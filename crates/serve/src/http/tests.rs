@@ -1,5 +1,5 @@
 use super::*;
-use playpath_http::MOST_HEAD_BYTES;
+use playpath_http::MAX_HEAD_BYTES;
 
 struct Site(std::path::PathBuf, Store);
 
@@ -154,9 +154,9 @@ fn a_connection_lasts_unless_somebody_wants_it_to_end() {
 #[test]
 fn a_head_without_end_is_refused() {
     let site = Site::new("head");
-    let long = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(MOST_HEAD_BYTES));
+    let long = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(MAX_HEAD_BYTES));
     assert!(site.answer(&long).head.starts_with("HTTP/1.1 431"));
-    assert!(site.ask(&long[..MOST_HEAD_BYTES - 1]).answer.is_none());
+    assert!(site.ask(&long[..MAX_HEAD_BYTES - 1]).answer.is_none());
     let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "a: b\r\n".repeat(101));
     assert!(site.answer(&many).head.starts_with("HTTP/1.1 431"));
 }
@@ -195,7 +195,7 @@ fn reports_are_handed_on_and_are_no_requests() {
     assert!(answer.head.starts_with("HTTP/1.1 204 No Content\r\n") && answer.body.is_none());
     assert_eq!(answer.reports.as_deref(), Some("e=ps\ne=rr\n"));
     assert_eq!(handle(&format!("{head}: 0\r\n\r\n")).answer.unwrap().reports.as_deref(), Some(""));
-    let long = handle(&format!("{head}: {}\r\n\r\n", MOST_REPORT_BYTES + 1)).answer.unwrap();
+    let long = handle(&format!("{head}: {}\r\n\r\n", MAX_REPORT_BYTES + 1)).answer.unwrap();
     assert!(long.head.starts_with("HTTP/1.1 413") && long.is_last);
     handle("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(http.requests, 2, "what was refused, and the file");

@@ -9,9 +9,9 @@ use playpath_transport::codec::quic::{NewId, PROTOCOL_VIOLATION};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Ids of the client that are kept at a time (`active_connection_id_limit`); also the most of ours that it is given.
-pub const MOST: u64 = 4;
+pub const MAX: u64 = 4;
 /// Retirements that a client may leave unacknowledged (§5.1.2 asks for twice the limit at least).
-pub const MOST_RETIRING: usize = 8 * MOST as usize;
+pub const MAX_RETIRING: usize = 8 * MAX as usize;
 pub const CONNECTION_ID_LIMIT_ERROR: u64 = 0x09;
 
 pub struct Ids {
@@ -63,7 +63,7 @@ impl Ids {
 
     /// The client, which keeps `limit`, may have another one.
     pub fn wants(&self, limit: u64) -> bool {
-        (self.own.len() as u64) < limit.min(MOST)
+        (self.own.len() as u64) < limit.min(MAX)
     }
     /// Issue an id to the client; returns its sequence number.
     pub fn give(&mut self, cid: [u8; 8], token: [u8; 16]) -> u64 {
@@ -112,7 +112,7 @@ impl Ids {
         } else if !self.retired.contains(&id.sequence) {
             self.theirs.insert(id.sequence, id.cid.clone());
         }
-        if self.theirs.len() as u64 > MOST {
+        if self.theirs.len() as u64 > MAX {
             return Err(CONNECTION_ID_LIMIT_ERROR); // §5.1.1
         }
         if !self.theirs.contains_key(&self.at_hand) {

@@ -11,7 +11,7 @@ use rustls::quic::{DirectionalKeys, Keys, PacketKey, PacketKeySet, Secrets, Vers
 use std::ops::Range;
 
 /// Paths of one connection at most.
-pub const MOST_PATHS: usize = 4;
+pub const MAX_PATHS: usize = 4;
 /// Bytes of a tag, and of the sample for the header (RFC 9001 §5.3, §5.4.2).
 const TAG: usize = 16;
 
@@ -25,12 +25,12 @@ pub struct Keyring {
     /// Key of the previous phase, for reordered packets (RFC 9001 §6.3).
     before: Option<Box<dyn PacketKey>>,
     /// Largest number opened in each space, the further paths' behind the first one's.
-    largest: [Option<u64>; 2 + MOST_PATHS],
+    largest: [Option<u64>; 2 + MAX_PATHS],
     /// Lowest packet number of the current key phase on each path; the largest value if none has been received yet.
-    phase_from: [u64; MOST_PATHS],
+    phase_from: [u64; MAX_PATHS],
     /// Packets that left in the phase at hand, and the first number of them on each path.
     sealed: u64,
-    sealed_from: [u64; MOST_PATHS],
+    sealed_from: [u64; MAX_PATHS],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -151,8 +151,8 @@ impl Keyring {
         self.before = Some(std::mem::replace(&mut keys.remote.packet, next.remote));
         self.next = Some(secrets);
         self.phase = !self.phase;
-        self.phase_from = [u64::MAX; MOST_PATHS];
-        (self.sealed, self.sealed_from) = (0, [u64::MAX; MOST_PATHS]);
+        self.phase_from = [u64::MAX; MAX_PATHS];
+        (self.sealed, self.sealed_from) = (0, [u64::MAX; MAX_PATHS]);
     }
 
     /// Seal the packet from `start` to the end of `out`, whose header ends with the number that begins at `number_at`; the tag is

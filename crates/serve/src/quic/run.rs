@@ -21,7 +21,7 @@ use std::path::Path;
 
 /// Calls of the socket before timers get their turn.
 const BATCH: usize = 16;
-const MOST_BYTES: usize = 65_535;
+const MAX_BYTES: usize = 65_535;
 /// Socket buffer size requested from the kernel, bytes: several round trips of a fast client.
 const SOCKET_BUFFER: usize = 4 << 20;
 
@@ -55,13 +55,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }))?;
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store, tls, Box::new(Random));
-    arguments.app_parameters().into_iter().for_each(|parameters| server.tell(parameters));
-    arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
+    arguments.app_parameters().into_iter().for_each(|parameters| server.set_app_parameters(parameters));
+    arguments.policy().into_iter().for_each(|policy| server.set_policy(policy));
     if arguments.record.is_some() {
         server.record(arguments.sample, address);
     }
     qlogs.into_iter().for_each(|make| server.log_connections(make));
-    let buffer = vec![0; MOST_BYTES * BATCH_SIZE];
+    let buffer = vec![0; MAX_BYTES * BATCH_SIZE];
     let (clock, out) = (Clock::start(), Vec::new());
     let mut looped = Loop { server, socket, state, logs, clock, buffer, out, write_errors: 0 };
     drive(&mut looped, &signals, stdin.as_ref())?;
@@ -136,7 +136,7 @@ impl Serves for Loop {
     fn read(&mut self) -> Result<(), Failure> {
         for _ in 0..BATCH {
             let mut metas = [RecvMeta::default(); BATCH_SIZE];
-            let mut slices: Vec<IoSliceMut> = self.buffer.chunks_mut(MOST_BYTES).map(IoSliceMut::new).collect();
+            let mut slices: Vec<IoSliceMut> = self.buffer.chunks_mut(MAX_BYTES).map(IoSliceMut::new).collect();
             let count = match self.state.recv(UdpSockRef::from(&self.socket), &mut slices, &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
@@ -235,7 +235,7 @@ impl Run {
     fn takes(&self, envelope: Envelope, (before, length): (usize, usize), most: usize) -> bool {
         let is_same = envelope == self.envelope;
         let is_open = before % self.size == 0 && before / self.size < most;
-        is_same && is_open && length <= self.size && before + length <= MOST_BYTES - 28
+        is_same && is_open && length <= self.size && before + length <= MAX_BYTES - 28
     }
 }
 

@@ -8,7 +8,7 @@
 
 use crate::conversation::Access;
 use crate::quic::identity::Tls;
-use crate::quic::keys::MOST_PATHS;
+use crate::quic::keys::MAX_PATHS;
 use crate::quic::session::{Envelope, Further, Opening, Session};
 use crate::quic::tokens::Tokens;
 use crate::record::Recorder;
@@ -29,15 +29,15 @@ use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Least UDP payload of a datagram that opens a connection (RFC 9000 §14.1).
-pub const LEAST_INITIAL: usize = 1200;
+pub const MIN_INITIAL: usize = 1200;
 /// Least connection id that a client's first packet may go to (§7.2).
-const LEAST_ORIGINAL: usize = 8;
+const MIN_ORIGINAL: usize = 8;
 /// Bytes of own connection ids.
 const CID: usize = 8;
 /// IPv6 and UDP.
 pub const HEADERS: u32 = 48;
 /// Answers to strangers that wait to leave; more are not sent.
-const MOST_REFUSALS: usize = 64;
+const MAX_REFUSALS: usize = 64;
 
 pub struct Settings {
     pub sender: SenderSpec,
@@ -79,7 +79,7 @@ pub struct Server {
     /// Own connection ids, and those that clients chose for their first packets.
     cids: HashMap<Vec<u8>, u64>,
     cids_of: HashMap<u64, Vec<Vec<u8>>>,
-    dues: BTreeSet<(Time, u64)>,
+    deadlines: BTreeSet<(Time, u64)>,
     due_of: HashMap<u64, Time>,
     ready: VecDeque<u64>,
     refusals: VecDeque<(Envelope, Vec<u8>)>,
@@ -106,7 +106,7 @@ impl Server {
             half_open: BTreeSet::new(),
             cids: HashMap::new(),
             cids_of: HashMap::new(),
-            dues: BTreeSet::new(),
+            deadlines: BTreeSet::new(),
             due_of: HashMap::new(),
             ready: VecDeque::new(),
             refusals: VecDeque::new(),
@@ -144,12 +144,12 @@ impl Server {
     }
 
     /// Pass the parameters of the video to the congestion control of every new connection.
-    pub fn tell(&mut self, parameters: AppParameters) {
+    pub fn set_app_parameters(&mut self, parameters: AppParameters) {
         self.parameters = Some(parameters);
     }
 
     /// Tell players of the server with each file (CTA-5006).
-    pub fn tell_players(&mut self, policy: ServerPolicy) {
+    pub fn set_policy(&mut self, policy: ServerPolicy) {
         self.policy = Some(policy);
     }
 
@@ -172,7 +172,7 @@ impl Server {
         let Some(header) = Header::parse(bytes, CID) else { return };
         let (destination, first) = match header {
             Header::Unknown { destination, source } => {
-                if bytes.len() >= LEAST_INITIAL {
+                if bytes.len() >= MIN_INITIAL {
                     self.refuse(envelope, Some(version_negotiation(&bytes[destination], &bytes[source])));
                 }
                 return;
@@ -189,9 +189,9 @@ impl Server {
             return self.refuse(envelope, reset);
         }
         let id = known.or_else(|| {
-            let is_whole = bytes.len() >= LEAST_INITIAL && destination.len() >= LEAST_ORIGINAL;
+            let is_whole = bytes.len() >= MIN_INITIAL && destination.len() >= MIN_ORIGINAL;
             let (source, token) = first.filter(|_| is_whole)?;
-            self.knock(now, envelope, (&bytes[destination], &bytes[source], &bytes[token]))
+            self.handle_initial(now, envelope, (&bytes[destination], &bytes[source], &bytes[token]))
         });
         let Some(id) = id else { return };
         if let Some(session) = self.sessions.get_mut(&id) {
@@ -221,13 +221,18 @@ impl Server {
 
     /// Send an answer, if there is one, to an address for which no state is kept.
     fn refuse(&mut self, envelope: Envelope, answer: Option<Vec<u8>>) {
-        if self.refusals.len() < MOST_REFUSALS {
+        if self.refusals.len() < MAX_REFUSALS {
             self.refusals.extend(answer.map(|answer| (Envelope { ecn: Ecn::NotEct, ..envelope }, answer)));
         }
     }
 
     /// Handle an Initial packet of an unknown client, which is admitted or has to prove its address first (RFC 9000 §8.1.2).
-    fn knock(&mut self, now: Time, envelope: Envelope, (to, peer, token): (&[u8], &[u8], &[u8])) -> Option<u64> {
+    fn handle_initial(
+        &mut self,
+        now: Time,
+        envelope: Envelope,
+        (to, peer, token): (&[u8], &[u8], &[u8]),
+    ) -> Option<u64> {
         let remote = envelope.remote;
         let proven = self.tokens.original(now, remote, to, token).map(<[u8]>::to_vec);
         let own = self.secrets.key().ok()?.to_be_bytes();
@@ -257,7 +262,7 @@ impl Server {
         let (cc, window) = (sender.cc.clone(), config.initial_window);
         let control = move |_path| cc.build(window);
         let further = Further {
-            controls: (1..MOST_PATHS as u8).map(&control).collect(),
+            controls: (1..MAX_PATHS as u8).map(&control).collect(),
             scheduler: sender.scheduler.build(),
             is_coupled: sender.cc.is_coupled(),
         };
@@ -266,7 +271,7 @@ impl Server {
         let mut session = Session::new(now, (config, control, further), &self.tls.config, opening)?;
         let place = self.qlogs.as_mut().and_then(|make| make(&name));
         place.into_iter().for_each(|place| session.log(Qlog::new(now, head(&name), place)));
-        self.parameters.into_iter().for_each(|parameters| session.tell(now, parameters));
+        self.parameters.into_iter().for_each(|parameters| session.set_app_parameters(now, parameters));
         self.policy.into_iter().for_each(|policy| session.streams.policy = Some(policy));
         let id = self.next_id;
         self.next_id += 1;
@@ -281,9 +286,9 @@ impl Server {
     fn send_away(&mut self, now: Time, id: u64) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.close(now);
-            let mut farewell = Vec::new();
-            if let Some(envelope) = session.poll_datagram(now, &mut farewell) {
-                self.refusals.push_back((envelope, farewell));
+            let mut refusal = Vec::new();
+            if let Some(envelope) = session.poll_datagram(now, &mut refusal) {
+                self.refusals.push_back((envelope, refusal));
             }
         }
         self.forget(now, id);
@@ -299,7 +304,7 @@ impl Server {
             self.cids.remove(&cid);
         }
         if let Some(due) = self.due_of.remove(&id) {
-            self.dues.remove(&(due, id));
+            self.deadlines.remove(&(due, id));
         }
     }
 
@@ -307,8 +312,8 @@ impl Server {
         if self.recorder.as_ref().is_some_and(|(recorder, _)| recorder.due() <= now) {
             self.sample(now);
         }
-        while let Some((due, id)) = self.dues.first().copied().filter(|(due, _)| *due <= now) {
-            self.dues.remove(&(due, id));
+        while let Some((due, id)) = self.deadlines.first().copied().filter(|(due, _)| *due <= now) {
+            self.deadlines.remove(&(due, id));
             self.due_of.remove(&id);
             if let Some(session) = self.sessions.get_mut(&id) {
                 session.handle_timeout(now, &self.settings.limits);
@@ -321,7 +326,7 @@ impl Server {
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
         let sample = self.recorder.as_ref().map_or(Time::MAX, |(recorder, _)| recorder.due());
-        self.dues.first().map_or(Time::MAX, |(due, _)| *due).min(sample)
+        self.deadlines.first().map_or(Time::MAX, |(due, _)| *due).min(sample)
     }
 
     /// The next datagram is appended to `out`; `None`: there is none now.
@@ -357,9 +362,9 @@ impl Server {
         }
         let due = session.poll_timeout(&self.settings.limits);
         if let Some(before) = self.due_of.insert(id, due) {
-            self.dues.remove(&(before, id));
+            self.deadlines.remove(&(before, id));
         }
-        self.dues.insert((due, id));
+        self.deadlines.insert((due, id));
     }
 
     /// The server ends: every connection is closed.

@@ -2,13 +2,13 @@
 //!
 //! Sans-IO: datagrams and time come in, datagrams go out. The endpoint decides what is sent and when; this module supplies the bytes. A
 //! client that speaks
-//! multipath (draft-ietf-quic-multipath-21) is given ids for [`MOST_PATHS`] paths, and opens those that it chooses.
+//! multipath (draft-ietf-quic-multipath-21) is given ids for [`MAX_PATHS`] paths, and opens those that it chooses.
 
 use crate::h3::{Broken, EXCESSIVE_LOAD, INTERNAL_ERROR, NO_ERROR};
 use crate::incoming::Incoming;
 use crate::quic::addresses::{Addresses, Ends};
 use crate::quic::ids::{self, Ids};
-use crate::quic::keys::{Keyring, MOST_PATHS, Place};
+use crate::quic::keys::{Keyring, MAX_PATHS, Place};
 use crate::quic::streams::Streams;
 use crate::settings::Limits;
 use crate::store::Store;
@@ -115,8 +115,8 @@ impl Session {
             own: &own,
             reset_token,
             max_uni_streams: config.max_uni_streams,
-            max_ids: ids::MOST,
-            max_path_id: MOST_PATHS as u8 - 1,
+            max_ids: ids::MAX,
+            max_path_id: MAX_PATHS as u8 - 1,
         };
         let parameters = codec::put_parameters(&config.parameters(), &of_server);
         let tls = ServerConnection::new(tls.clone(), Version::V1, parameters).ok()?;
@@ -147,7 +147,7 @@ impl Session {
     }
 
     /// Pass the parameters of the video to the congestion control.
-    pub fn tell(&mut self, now: Time, parameters: AppParameters) {
+    pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.endpoint.set_app_parameters(now, parameters);
         self.app_parameters = Some(parameters);
     }
@@ -166,19 +166,19 @@ impl Session {
             self.endpoint.handle_timeout(now);
             self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.endpoint));
         }
-        if self.patience(limits) <= now {
+        if self.deadline(limits) <= now {
             self.end(now, EXCESSIVE_LOAD.0);
         }
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has to be called.
     pub fn poll_timeout(&self, limits: &Limits) -> Time {
-        self.endpoint.poll_timeout().min(self.patience(limits))
+        self.endpoint.poll_timeout().min(self.deadline(limits))
     }
 
     /// Time limit for a client that has an unfinished request and takes nothing of its answer, or does not complete the request's head.
     /// A client without a request may stay as long as its QUIC connection does.
-    fn patience(&self, limits: &Limits) -> Time {
+    fn deadline(&self, limits: &Limits) -> Time {
         if self.endpoint.is_closing() || self.streams.is_idle() {
             return Time::MAX;
         }
@@ -242,8 +242,8 @@ impl Session {
         let Some(clear) = self.keys.open(place, packet, number_at) else { return };
         let Place { kind, path_id } = place;
         let (endpoint, (ends, arrival)) = (&self.endpoint, came);
-        let is_used = |port| (0..MOST_PATHS).any(|path| endpoint.remote(path).is_some_and(|to| to.port == port));
-        let Some(from) = self.addresses.heard(ends, is_used) else { return };
+        let is_used = |port| (0..MAX_PATHS).any(|path| endpoint.remote(path).is_some_and(|to| to.port == port));
+        let Some(from) = self.addresses.note_source(ends, is_used) else { return };
         let arrival = Arrival { from, ..arrival };
         if path_id > 0 && !self.endpoint.handle_arrival(now, path_id, arrival) {
             return;
@@ -299,7 +299,7 @@ impl Session {
         }
         let retiring =
             self.endpoint.announced().iter().filter(|frame| matches!(frame, Frame::RetireConnectionId { .. }));
-        if retiring.count() > ids::MOST_RETIRING {
+        if retiring.count() > ids::MAX_RETIRING {
             self.endpoint.fail(now, ids::CONNECTION_ID_LIMIT_ERROR);
         }
     }
@@ -317,7 +317,7 @@ impl Session {
     pub fn wants_id(&self) -> Option<usize> {
         let limit = self.client.map_or(0, |client| client.max_ids);
         let is_open = self.endpoint.is_established() && !self.endpoint.is_closing();
-        let most = self.client.and_then(|client| client.max_path_id).unwrap_or(0).min(MOST_PATHS as u64) as usize;
+        let most = self.client.and_then(|client| client.max_path_id).unwrap_or(0).min(MAX_PATHS as u64) as usize;
         self.ids.iter().take(1 + most).position(|ids| is_open && ids.wants(limit))
     }
 
@@ -448,7 +448,7 @@ impl Session {
         self.app_parameters
             .into_iter()
             .for_each(|app_parameters| self.endpoint.set_app_parameters(now, app_parameters));
-        self.ids.resize_with(MOST_PATHS, Ids::further);
+        self.ids.resize_with(MAX_PATHS, Ids::further);
     }
 
     /// Read requests and write answers as far as both go.
@@ -491,7 +491,7 @@ impl Session {
     fn renew_keys(&mut self) {
         let (endpoint, keys) = (&self.endpoint, &self.keys);
         let is_known = |path| endpoint.largest_acked(path).is_some_and(|number| keys.has_sealed(path, number));
-        if keys.are_worn() && endpoint.is_established() && (0..MOST_PATHS).any(is_known) {
+        if keys.are_worn() && endpoint.is_established() && (0..MAX_PATHS).any(is_known) {
             self.keys.update();
         }
     }

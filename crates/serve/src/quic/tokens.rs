@@ -21,8 +21,8 @@ const MAC: usize = 16;
 const RETRY_KEY: [u8; 16] = *b"\xbe\x0c\x69\x0b\x9f\x66\x57\x5a\x1d\x76\x6b\x54\xe3\x68\xc8\x4e";
 const RETRY_NONCE: [u8; 12] = *b"\x46\x15\x99\xd3\x5d\x63\x2b\xf2\x23\x98\x25\xbb";
 /// Least bytes of a stateless reset (§10.3), and those of ours, which look like a small packet.
-const LEAST_RESET: usize = 21;
-const MOST_RESET: usize = 43;
+const MIN_RESET: usize = 21;
+const MAX_RESET: usize = 43;
 
 pub struct Tokens {
     key: Key,
@@ -49,8 +49,8 @@ impl Tokens {
     /// A stateless reset for a connection without state, in answer to a datagram of `bytes` bytes to `cid`: always shorter than that
     /// (§10.3.3) and otherwise of random size and content. `None` if the datagram was too short to be answered.
     pub fn reset(&self, cid: &[u8], bytes: usize, mut draw: impl FnMut() -> Option<u64>) -> Option<Vec<u8>> {
-        let size = bytes.saturating_sub(1).min(MOST_RESET);
-        if size < LEAST_RESET {
+        let size = bytes.saturating_sub(1).min(MAX_RESET);
+        if size < MIN_RESET {
             return None;
         }
         let mut out = Vec::with_capacity(size + 8);

@@ -64,7 +64,7 @@ impl OnOffSource {
                 is_bulk: true,
                 client: Endpoint::of(DatagramEnd::default()),
                 server: Endpoint::of(DatagramEnd::new(self.ecn)),
-                diary: None,
+                window_log: None,
                 routes: self.routes.clone(),
             })
         });

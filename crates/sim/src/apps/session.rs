@@ -57,7 +57,7 @@ struct Read {
     /// Body bytes, or the end of a response.
     has_progress: bool,
     /// The player may want something else than before, or be due at another time.
-    has_news: bool,
+    has_updates: bool,
     /// Bytes that it did not want yet.
     has_left: bool,
 }
@@ -124,8 +124,8 @@ impl Carrier for Port<'_> {
     fn lowat(&self) -> Option<u64> {
         self.lowat
     }
-    fn tell_of_room(&mut self, is_waiting: bool) {
-        self.net.tell_of_room(self.flow, self.lowat.filter(|_| is_waiting));
+    fn notify_of_room(&mut self, is_waiting: bool) {
+        self.net.notify_of_room(self.flow, self.lowat.filter(|_| is_waiting));
     }
     fn at_client<T>(&mut self, act: impl FnOnce(&mut dyn Streams, Time) -> T) -> Option<T> {
         self.net.on_streams(self.flow, End::Client, act)
@@ -242,7 +242,7 @@ impl VideoSession {
         let Some(index) = self.connections.iter().position(|c| c.flow == notice.flow && c.is_open) else { return };
         match (notice.end, notice.what) {
             (End::Client, What::Connected) => {
-                self.tell_sender(net, index);
+                self.notify_sender(net, index);
                 let (http, mut port) = self.connections[index].port(net, &self.sender, Network::write);
                 http.connected(&mut port);
                 if !std::mem::replace(&mut self.connections[index].is_known, true) {
@@ -253,7 +253,7 @@ impl VideoSession {
             (End::Client, What::Closed) => self.connections[index].is_open = false,
             (End::Client, What::Readable) => {
                 let read = self.read_all(net);
-                if !read.has_progress || (!read.has_news && !read.has_left && net.now < self.next_write) {
+                if !read.has_progress || (!read.has_updates && !read.has_left && net.now < self.next_write) {
                     return;
                 }
                 match self.player.poll_action() {
@@ -470,8 +470,8 @@ impl VideoSession {
         let (http, mut port) = self.connections[index].port(net, &self.sender, Network::write);
         for request in http.receive(&mut port) {
             self.take_client_data(net, index, &request);
-            let told = request.cmsd.map(|policy| server_data(net, flow, policy));
-            self.connections[index].http.respond(net.now, &request, told);
+            let server_data_sent = request.cmsd.map(|policy| server_data(net, flow, policy));
+            self.connections[index].http.respond(net.now, &request, server_data_sent);
         }
         self.serve(net, index, Network::write);
     }
@@ -493,13 +493,13 @@ impl VideoSession {
             let (now, player) = (net.now, &mut self.player);
             let limit = player.read_limit(now, ConnectionId(index as u32));
             let take = |id, came| match came {
-                Received::ServerData(told) => {
-                    read.has_news = true;
-                    player.handle_server_data(now, id, &told);
+                Received::ServerData(server_data_sent) => {
+                    read.has_updates = true;
+                    player.handle_server_data(now, id, &server_data_sent);
                 }
                 Received::Body(body) => {
                     note_body(asked, id, body);
-                    read.has_news |= player.handle_body(now, id, body);
+                    read.has_updates |= player.handle_body(now, id, body);
                 }
             };
             let lowat = self.sender.notsent_lowat;
@@ -520,7 +520,7 @@ impl VideoSession {
     }
 
     /// Passes the scenario's parameters of the video to the congestion control, at the start.
-    fn tell_sender(&mut self, net: &mut Network, index: usize) {
+    fn notify_sender(&mut self, net: &mut Network, index: usize) {
         let report = self.player.app_parameters(net.now);
         let parameters = AppParameters {
             playout_buffer_bytes: report.playout_buffer_bytes,

@@ -1,10 +1,10 @@
 //! A flow: its two endpoints, and its packets in flight.
 
 use super::Routes;
-use crate::diary::Diary;
 use crate::engine::Owner;
 use crate::multipath::{PathCount, SwitchWatch};
 use crate::packets::PacketLog;
+use crate::window_log::WindowLog;
 use playpath_link::EcnField;
 use playpath_scenario::SenderSpec;
 use playpath_transport::transports::Packet;
@@ -87,7 +87,7 @@ pub struct FlowConfig {
     pub client: Endpoint,
     pub server: Endpoint,
     /// The server's controls write into it.
-    pub diary: Option<Diary>,
+    pub window_log: Option<WindowLog>,
     pub routes: Routes,
 }
 
@@ -111,7 +111,7 @@ pub struct Flow {
     /// Its packets, if they are logged.
     pub packets: Option<Box<PacketLog>>,
     /// Log of the server's congestion controls, under tracing.
-    pub diary: Option<Diary>,
+    pub window_log: Option<WindowLog>,
     pub(super) ends: [Endpoint; 2],
     pub(super) owners: [Owner; 2],
     pub(super) routes: Routes,

@@ -16,7 +16,7 @@ pub fn play(text: &str, sender: &str, seed: u64, tracing: Tracing) -> Record {
     record
 }
 
-/// A run of a scenario without video, whose senders have no say.
+/// A run of a scenario without video, whose senders do not matter.
 pub fn traffic(text: &str, seed: u64) -> Record {
     play(text, "cubic", seed, Tracing::Off)
 }

@@ -89,9 +89,9 @@ pub fn encode(
     payload: Payload<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
-    let mut options = Vec::with_capacity(options::MOST);
+    let mut options = Vec::with_capacity(options::MAX);
     options::encode(segment, more, &mut options);
-    if options.len() > options::MOST {
+    if options.len() > options::MAX {
         return Err(EncodeError::OptionsTooLong(options.len()));
     }
     let tcp_bytes = TCP_BYTES + options.len() + segment.payload_len as usize;

@@ -5,7 +5,7 @@ use crate::mptcp::option::MptcpOption;
 use crate::segment::{AccEcn, Flags, SackBlocks, Segment, SynOptions, Timestamps};
 
 /// Bytes of options that a TCP header has room for.
-pub(super) const MOST: usize = 40;
+pub(super) const MAX: usize = 40;
 
 const END: u8 = 0;
 const NOP: u8 = 1;

@@ -196,7 +196,7 @@ impl MptcpConnection {
     #[cold]
     pub(super) fn repeat_fail(&mut self, now: Time) {
         if let Failure::Reported { data_seq, count, .. } = self.failure {
-            self.tell_failure(now, data_seq, count + 1);
+            self.report_failure(now, data_seq, count + 1);
         }
     }
 
@@ -213,14 +213,14 @@ impl MptcpConnection {
     #[cold]
     fn fail(&mut self, now: Time, path: usize, data_seq: u64) {
         if self.is_contiguous(path) {
-            self.tell_failure(now, data_seq, 0);
+            self.report_failure(now, data_seq, 0);
         } else {
             self.subflows.touch(path).failed_seq = Some(data_seq);
             self.drop_path(path);
         }
     }
 
-    fn tell_failure(&mut self, now: Time, data_seq: u64, count: u32) {
+    fn report_failure(&mut self, now: Time, data_seq: u64, count: u32) {
         let rto = self.subflows[0].tcp.as_ref().map_or(FAIL_AGAIN, Connection::rto).max(FAIL_AGAIN);
         self.failure = Failure::Reported { data_seq, again: now + rto * (1 << count.min(6)), count };
         self.signal(0, MptcpOption::Fail { data_seq });

@@ -8,7 +8,7 @@ use super::receiving::DataReceiver;
 use super::scheduler::Scheduler;
 use super::subflow::{PathConfig, SentMappings, Stage, Subflow};
 use super::subflows::Subflows;
-use super::{MOST_PATHS, MptcpConfig, MptcpConnection};
+use super::{MAX_PATHS, MptcpConfig, MptcpConnection};
 use crate::tcp::config::{Config, FlowControl, Handshake, HeaderSize};
 use crate::tcp::{Connection, Event};
 use playpath_cc::Sibling;
@@ -26,7 +26,7 @@ impl MptcpConnection {
         paths: Vec<PathConfig>,
         is_client: bool,
     ) -> MptcpConnection {
-        assert!((1..=MOST_PATHS).contains(&paths.len()), "{} paths; 1 to {MOST_PATHS} are possible", paths.len());
+        assert!((1..=MAX_PATHS).contains(&paths.len()), "{} paths; 1 to {MAX_PATHS} are possible", paths.len());
         let mss = paths.iter().map(|p| p.tcp.mss).max().unwrap_or(0);
         let subflows: Vec<_> = paths.into_iter().zip(0..).map(|(path, index)| Subflow::new(path, index)).collect();
         let idle = Sibling {
@@ -64,7 +64,7 @@ impl MptcpConnection {
             is_alone: true,
             failure: Failure::None,
             is_aborted: false,
-            told: None,
+            app_parameters: None,
             events: 0,
             bytes_delivered: 0,
             config,
@@ -118,7 +118,7 @@ impl MptcpConnection {
     /// A subflow's TCP may have changed its state, lost a timer or made progress.
     #[inline(always)]
     pub(super) fn after_subflow_event(&mut self, now: Time, path: usize) {
-        if self.subflows[path].tcp.as_ref().is_some_and(Connection::has_news) {
+        if self.subflows[path].tcp.as_ref().is_some_and(Connection::has_pending_events) {
             self.take_tcp_events(now, path);
         }
         self.subflows.note_sibling(path);
@@ -136,7 +136,7 @@ impl MptcpConnection {
         }
     }
 
-    /// The timer of `path` expired while `una` was the first offset not acknowledged: taken for failed until that moves.
+    /// The timer of `path` expired while `una` was the first offset not acknowledged: considered failed until that moves.
     #[cold]
     fn suspect(&mut self, path: usize, una: u64) {
         if self.subflows[path].is_ready() {
@@ -154,11 +154,11 @@ impl MptcpConnection {
                 tcp.abort();
                 while tcp.poll_event().is_some() {}
             }
-            self.bury(path);
+            self.retire_subflow(path);
         }
     }
 
-    /// Everything that the path holds unacknowledged, and no usable path, goes to others.
+    /// Queue for other paths everything that the path holds unacknowledged and that no usable path carries.
     #[cold]
     fn reinject_held(&mut self, path: usize) {
         let held = self.subflows[path].sent.held();
@@ -166,7 +166,7 @@ impl MptcpConnection {
     }
 
     #[cold]
-    pub(super) fn bury(&mut self, path: usize) {
+    pub(super) fn retire_subflow(&mut self, path: usize) {
         self.subflows.touch(path).stage = Stage::Dead;
         self.reinject_held(path);
         self.subflows.touch(path).sent = SentMappings::default();
@@ -203,7 +203,7 @@ impl MptcpConnection {
         }
     }
 
-    /// The reader took something: Linux sends the ACKs that waited for it (`mptcp_cleanup_rbuf`).
+    /// The reader read something: Linux sends the ACKs that waited for it (`mptcp_cleanup_rbuf`).
     #[inline]
     pub(super) fn release_acks(&mut self) {
         let all = self.receiver.is_empty();

@@ -54,7 +54,7 @@ use subflow::{Stage, Subflow};
 use subflows::Subflows;
 
 /// tcp_wmem\[0\], the part of a connection's send buffer in addition to its subflows' (`__mptcp_sync_sndbuf`).
-const LEAST_BUFFER: u64 = 4096;
+const MIN_BUFFER: u64 = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MptcpConfig {
@@ -105,16 +105,16 @@ pub struct MptcpConnection {
     /// Ended by [`abort`](Self::abort).
     is_aborted: bool,
     /// The application's last parameters, with their time; also passed to subflows that join later.
-    told: Option<(Time, AppParameters)>,
+    app_parameters: Option<(Time, AppParameters)>,
     events: u8,
     bytes_delivered: u64,
 }
 
 /// The most paths of a connection: each is a bit of its sets of paths.
-pub const MOST_PATHS: usize = 32;
+pub const MAX_PATHS: usize = 32;
 
 impl MptcpConnection {
-    /// Active open on path 0. At most [`MOST_PATHS`] paths.
+    /// Active open on path 0. At most [`MAX_PATHS`] paths.
     pub fn connect(
         now: Time,
         config: MptcpConfig,
@@ -147,7 +147,7 @@ impl MptcpConnection {
         let free = (1..self.subflows.len()).find(|&index| self.subflows[index].stage == Stage::Dead);
         let index = match free {
             Some(index) => index,
-            None if self.subflows.len() < MOST_PATHS => self.subflows.len(),
+            None if self.subflows.len() < MAX_PATHS => self.subflows.len(),
             None => return None,
         };
         let mut subflow = Subflow::new(path, index as u8);
@@ -161,20 +161,21 @@ impl MptcpConnection {
 
     /// A segment arrived on `path`. Panics if there is no such path.
     pub fn handle_segment(&mut self, now: Time, path: usize, segment: &Segment) {
-        // Its TCP is asked first: blindly made up, a segment could end a subflow by its options.
+        // TCP checks the segment first: otherwise a forged segment could end a subflow by its options.
         let is_accepted = self.accepts(now, path, segment);
         if is_accepted && !self.take_options(now, path, segment) {
             return;
         }
         // Only the receiver of data uses it.
-        let is_open = (segment.sequence_len() > 0).then(|| self.receiver.can_tell_as_much(path, segment.payload_len));
+        let is_open =
+            (segment.sequence_len() > 0).then(|| self.receiver.can_advertise_as_much(path, segment.payload_len));
         let (subflow, at) = self.subflows.touch_at(now, path);
         let Some(tcp) = &mut subflow.tcp else { return };
         if let Some(is_open) = is_open {
-            tcp.set_window_above(self.receiver.told(path), is_open);
+            tcp.set_window_above(self.receiver.advertised_window(path), is_open);
         }
         tcp.handle_segment(at, segment);
-        subflow.has_ack_come |= segment.flags.contains(Flags::ACK);
+        subflow.has_ack_arrived |= segment.flags.contains(Flags::ACK);
         if subflow.tcp.as_ref().is_some_and(|tcp| tcp.readable() > 0) {
             self.take_data(now, path);
             self.ask_for_ack(path);
@@ -243,7 +244,7 @@ impl MptcpConnection {
         let Room::Buffer { per_packet } = self.level.room() else { return self.config.send_buffer };
         let subflows = self.subflows.iter().filter(|subflow| subflow.tcp.is_some());
         let held: u64 = subflows.map(|subflow| scheduler::buffer(subflow.sized_for, per_packet)).sum();
-        self.config.send_buffer.min(LEAST_BUFFER + held)
+        self.config.send_buffer.min(MIN_BUFFER + held)
     }
 
     /// Bytes written and never sent.
@@ -260,14 +261,14 @@ impl MptcpConnection {
     /// Take up to `max` bytes in order. Poll for a segment after it: the window may have opened.
     pub fn read(&mut self, max: u64) -> u64 {
         let subflows = &mut self.subflows;
-        let (taken, tell) = self.receiver.read(max, |copied| {
+        let (taken, should_advertise) = self.receiver.read(max, |copied| {
             subflows
                 .touch_all()
                 .filter_map(|subflow| subflow.tcp.as_mut())
                 .for_each(|tcp| tcp.grow_receive_buffer(copied));
         });
         self.bytes_delivered += taken;
-        if tell {
+        if should_advertise {
             self.request_acks();
         } else if taken > 0 {
             self.release_acks();
@@ -308,7 +309,7 @@ impl MptcpConnection {
 
     /// Pass the application's parameters of the video to the scheduler and to every subflow's control, now or when it joins.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
-        self.told = Some((now, parameters));
+        self.app_parameters = Some((now, parameters));
         self.level.set_app_parameters(now, parameters);
         for tcp in self.subflows.touch_all().filter_map(|s| s.tcp.as_mut()) {
             tcp.set_app_parameters(now, parameters);
@@ -336,7 +337,7 @@ impl MptcpConnection {
     pub fn subflow_stats(&self, path: usize) -> &PathStats {
         self.level.path_stats(path)
     }
-    /// Data may flow on the path, and it is not taken for failed.
+    /// Data may be sent on the path, and it is not considered failed.
     pub fn is_path_usable(&self, path: usize) -> bool {
         self.subflows[path].is_usable()
     }

@@ -9,12 +9,12 @@
 //! subflows, with these differences: all that is read counts, also while more waits, but a call takes no more than 64 kB, as the client
 //! of the real worlds does; data out of order take room, but do not let the buffer grow; a subflow that has not brought data yet halves
 //! what payload takes of the memory. The threshold that segments raise (`rcv_ssthresh`) is one of each subflow, within a buffer of its
-//! own, and each tells a window within its own threshold; the right edge is the farthest that any of them has told (`mptcp_set_rwin`).
+//! own, and each advertises a window within its own threshold; the right edge is the farthest that any has advertised (`mptcp_set_rwin`).
 //!
 //! Units: data offsets; the DATA_FIN counts one. Tested by `tests/mptcp.rs`.
 
 use super::level::Arrivals;
-use super::{MOST_PATHS, MptcpConfig};
+use super::{MAX_PATHS, MptcpConfig};
 use crate::tcp::receiver::AutoTuning;
 use playpath_units::{Duration, Time};
 
@@ -33,9 +33,9 @@ pub(crate) struct DataReceiver {
     rtt: Duration,
     is_one_silent: bool,
     /// The window last advertised over each path.
-    told: [u32; MOST_PATHS],
+    advertised_windows: [u32; MAX_PATHS],
     /// Each subflow's threshold.
-    thresholds: [u64; MOST_PATHS],
+    thresholds: [u64; MAX_PATHS],
 }
 
 impl DataReceiver {
@@ -53,8 +53,8 @@ impl DataReceiver {
             tuning,
             rtt: Duration::ZERO,
             is_one_silent: true,
-            told: [0; MOST_PATHS],
-            thresholds: [advertised; MOST_PATHS],
+            advertised_windows: [0; MAX_PATHS],
+            thresholds: [advertised; MAX_PATHS],
         }
     }
 
@@ -92,7 +92,7 @@ impl DataReceiver {
         self.arrivals.insert(now, start, end.min(self.advertised).min(stream_end));
     }
 
-    /// Bytes that take room: unread, or out of order.
+    /// Bytes that occupy the buffer: unread, or out of order.
     fn held(&self) -> u64 {
         self.readable() + self.arrivals.out_of_order_bytes()
     }
@@ -121,17 +121,19 @@ impl DataReceiver {
 
     /// Whether, with `payload` more bytes in the buffer, a window at least as wide as the last one over `path` can be advertised.
     #[inline(always)]
-    pub fn can_tell_as_much(&self, path: usize, payload: u32) -> bool {
+    pub fn can_advertise_as_much(&self, path: usize, payload: u32) -> bool {
         let held = self.held() + u64::from(payload);
-        self.tuning.as_ref().is_none_or(|tuning| self.window_of(tuning, path, held) >= self.told[path].into())
+        self.tuning
+            .as_ref()
+            .is_none_or(|tuning| self.window_of(tuning, path, held) >= self.advertised_windows[path].into())
     }
 
-    /// The window as told last over `path`.
-    pub fn told(&self, path: usize) -> u32 {
-        self.told[path]
+    /// The window last advertised over `path`.
+    pub fn advertised_window(&self, path: usize) -> u32 {
+        self.advertised_windows[path]
     }
 
-    /// Nothing that came waits, be it for the reader or behind a gap.
+    /// No received data waits, neither for the reader nor behind a gap.
     pub fn is_empty(&self) -> bool {
         self.held() == 0
     }
@@ -144,8 +146,8 @@ impl DataReceiver {
     /// Window to advertise with an ACK over `path`; moves the right edge in steps of a segment.
     #[inline(always)]
     pub fn window(&mut self, path: usize) -> u32 {
-        self.told[path] = self.window_now(path);
-        self.told[path]
+        self.advertised_windows[path] = self.window_now(path);
+        self.advertised_windows[path]
     }
 
     fn window_now(&mut self, path: usize) -> u32 {

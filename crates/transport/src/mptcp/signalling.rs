@@ -18,7 +18,7 @@ use std::net::IpAddr;
 /// An ADD_ADDR without echo is repeated after this time.
 const ANNOUNCE_AGAIN: Duration = Duration::from_secs(1);
 /// After so many the peer is taken for one that does not echo.
-const MOST_ANNOUNCEMENTS: u32 = 20;
+const MAX_ANNOUNCEMENTS: u32 = 20;
 
 impl MptcpConnection {
     pub(super) fn open_active(&mut self, now: Time, path: usize) {
@@ -38,8 +38,8 @@ impl MptcpConnection {
         let Some((config, cc)) = self.subflows.touch(path).idle.take() else { return };
         let mut tcp = make(self.subflow_config(config, path), cc);
         tcp.become_subflow(path, option_bytes(&config));
-        if let Some((then, told)) = self.told {
-            tcp.set_app_parameters(then, told);
+        if let Some((then, app_parameters)) = self.app_parameters {
+            tcp.set_app_parameters(then, app_parameters);
         }
         let subflow = self.subflows.touch(path);
         subflow.own_nonce = self.config.nonce.wrapping_add(path as u32).wrapping_mul(salt);
@@ -106,7 +106,7 @@ impl MptcpConnection {
         while let Some(event) = self.subflows.touch(path).tcp.as_mut().and_then(Connection::poll_event) {
             match event {
                 Event::Connected => self.on_connected(now, path),
-                Event::Reset => self.bury(path),
+                Event::Reset => self.retire_subflow(path),
                 Event::PeerClosed if self.is_fallback => {
                     let end = self.receiver.arrivals.next();
                     self.receiver.arrivals.insert_fin(now, end);
@@ -262,7 +262,7 @@ impl MptcpConnection {
     #[cold]
     fn announce(&mut self, now: Time, most: usize) {
         self.announce_at = Time::MAX;
-        if self.unechoed != 0 && self.announced < MOST_ANNOUNCEMENTS * self.addresses.len() as u32 {
+        if self.unechoed != 0 && self.announced < MAX_ANNOUNCEMENTS * self.addresses.len() as u32 {
             self.announced += 1;
             self.announce_at = now + ANNOUNCE_AGAIN;
         }
@@ -334,10 +334,10 @@ impl MptcpConnection {
         if is_echo {
             let place = self.addresses.iter().position(|(own, _)| *own == address_id);
             let left = self.unechoed & !place.map_or(0, |place| 1 << place);
-            let is_news = left != std::mem::replace(&mut self.unechoed, left);
+            let is_new_value = left != std::mem::replace(&mut self.unechoed, left);
             if left == 0 {
                 self.announce_at = Time::MAX;
-            } else if is_news {
+            } else if is_new_value {
                 self.announce(now, 1);
             }
             return;

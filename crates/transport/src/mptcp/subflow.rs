@@ -108,10 +108,10 @@ impl SentMappings {
 }
 
 /// Linux sizes a send buffer for ten packets at least (`tcp_sndbuf_expand`).
-const LEAST_SIZED: u32 = 10;
+const MIN_SIZED: u32 = 10;
 
 /// Most mappings kept for unread data: more than the segments that fit into any window, so only an attacker reaches it.
-const MOST_MAPPINGS: usize = 1 << 16;
+const MAX_MAPPINGS: usize = 1 << 16;
 
 pub(crate) struct Subflow {
     /// Settings and control of a path that is not opened yet.
@@ -119,7 +119,7 @@ pub(crate) struct Subflow {
     pub tcp: Option<Connection>,
     pub stage: Stage,
     pub is_backup: bool,
-    /// Taken for failed: its timer expired when this offset was the first not acknowledged.
+    /// Considered failed: its timer expired when this offset was the first not acknowledged.
     pub failed_at: Option<u64>,
     /// Identifiers of both addresses.
     pub own_id: u8,
@@ -140,7 +140,7 @@ pub(crate) struct Subflow {
     pub rto_count: u64,
     /// Packets that Linux's send buffer was sized for, and whether an ACK has arrived since then.
     pub sized_for: u32,
-    pub has_ack_come: bool,
+    pub has_ack_arrived: bool,
     pub srtt_range: (Duration, Duration),
 }
 
@@ -165,8 +165,8 @@ impl Subflow {
             verified: u64::MAX,
             failed_seq: None,
             rto_count: 0,
-            sized_for: LEAST_SIZED,
-            has_ack_come: false,
+            sized_for: MIN_SIZED,
+            has_ack_arrived: false,
             srtt_range: (Duration::MAX, Duration::ZERO),
         }
     }
@@ -175,7 +175,7 @@ impl Subflow {
         self.stage == Stage::Ready
     }
 
-    /// Ready, and not taken for failed.
+    /// Ready, and not considered failed.
     pub fn is_usable(&self) -> bool {
         self.is_ready() && self.failed_at.is_none()
     }
@@ -186,7 +186,7 @@ impl Subflow {
         self.tcp.as_ref().map_or(Time::MAX, Connection::poll_timeout).min(again)
     }
 
-    /// Data waits there for room in the window.
+    /// Data waits for room in the subflow's window.
     pub fn is_window_full(&self) -> bool {
         self.tcp.as_ref().is_some_and(Connection::waits_for_room)
     }
@@ -229,7 +229,7 @@ impl Subflow {
     fn insert_mapping(&mut self, received: Received) {
         let mapping = &received.mapping;
         let index = self.received.partition_point(|known| known.mapping.offset < mapping.offset);
-        let is_full = self.received.len() >= MOST_MAPPINGS;
+        let is_full = self.received.len() >= MAX_MAPPINGS;
         match self.received.get_mut(index) {
             // Linux repeats a mapping with each of the segments that it covers.
             Some(known) if known.mapping.offset == mapping.offset => {
@@ -304,7 +304,7 @@ impl Subflow {
     /// has room (`tcp_check_space`, `tcp_should_expand_sndbuf`); it never shrinks.
     #[inline(always)]
     pub fn size_buffer(&mut self, is_writer_waiting: bool) {
-        if std::mem::take(&mut self.has_ack_come)
+        if std::mem::take(&mut self.has_ack_arrived)
             && is_writer_waiting
             && let Some(tcp) = &self.tcp
             && let window = tcp.send_window()

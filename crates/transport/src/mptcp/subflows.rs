@@ -15,20 +15,20 @@ pub(super) struct Subflows {
     siblings: Vec<Sibling>,
     /// Bytes of the stream that the receiver has; none before it says so, as after a fallback to plain TCP.
     stream_acked: Option<u64>,
-    /// Touched since the last poll that gave nothing, a bit each.
+    /// Subflows touched since the last poll without a segment, a bit each.
     unpolled: u32,
-    /// Touched since the scheduler's last look.
+    /// Subflows touched since the scheduler last read their state.
     unseen: u32,
-    /// A write to the connection was cut, or not.
+    /// Whether the last write to the connection was cut short.
     is_writer_waiting: bool,
     /// When each wants to be called, if none is touched.
-    dues: Vec<Time>,
+    deadlines: Vec<Time>,
 }
 
 impl Subflows {
     pub fn new(list: Vec<Subflow>, siblings: Vec<Sibling>) -> Subflows {
-        let dues = vec![Time::MAX; list.len()];
-        Subflows { siblings, stream_acked: None, unpolled: 0, unseen: 0, is_writer_waiting: false, dues, list }
+        let deadlines = vec![Time::MAX; list.len()];
+        Subflows { siblings, stream_acked: None, unpolled: 0, unseen: 0, is_writer_waiting: false, deadlines, list }
     }
 
     #[inline]
@@ -54,7 +54,7 @@ impl Subflows {
     pub fn put(&mut self, path: usize, subflow: Subflow) {
         if path == self.list.len() {
             self.siblings.extend(self.siblings.last().map(|last| Sibling { established: false, ..*last }));
-            self.dues.push(Time::MAX);
+            self.deadlines.push(Time::MAX);
             self.list.push(subflow);
         } else {
             self.list[path] = subflow;
@@ -95,11 +95,11 @@ impl Subflows {
     #[inline(always)]
     pub fn settle(&mut self, path: usize) {
         self.unpolled &= !(1 << path);
-        if self.list[path].has_ack_come {
+        if self.list[path].has_ack_arrived {
             self.list[path].size_buffer(self.is_writer_waiting);
             self.unseen |= 1 << path;
         }
-        self.dues[path] = self.list[path].due();
+        self.deadlines[path] = self.list[path].due();
     }
 
     #[inline]
@@ -110,7 +110,7 @@ impl Subflows {
     /// When the first wants to be called.
     #[inline]
     pub fn due(&self) -> Time {
-        let settled = self.dues.iter().fold(Time::MAX, |least, &due| least.min(due));
+        let settled = self.deadlines.iter().fold(Time::MAX, |least, &due| least.min(due));
         if self.unpolled == 0 { settled } else { self.iter().map(Subflow::due).min().unwrap_or(Time::MAX) }
     }
 

@@ -46,13 +46,13 @@ impl Connection {
     pub(super) fn close_for(&mut self, now: Time, code: u64, reason: Reason) {
         if self.state == State::Open {
             self.state = State::Closing { until: now + self.pto() * 3, code, is_due: true, arrivals: 0 };
-            self.tell(Event::Closed(reason));
+            self.raise(Event::Closed(reason));
         }
     }
 
     pub(super) fn drain(&mut self, now: Time, code: u64) {
         if self.state == State::Open {
-            self.tell(Event::Closed(Reason::Peer(code)));
+            self.raise(Event::Closed(Reason::Peer(code)));
         }
         if self.state != State::Closed {
             self.state = State::Draining { until: now + self.pto() * 3 };
@@ -60,9 +60,9 @@ impl Connection {
     }
 
     /// Silently, without a word to the peer.
-    pub(super) fn vanish(&mut self, reason: Reason) {
+    pub(super) fn close_silently(&mut self, reason: Reason) {
         self.state = State::Closed;
-        self.tell(Event::Closed(reason));
+        self.raise(Event::Closed(reason));
     }
 
     /// §10.2.1: an answer to the first, second, fourth, eighth … datagram that arrives after the close.

@@ -76,12 +76,12 @@ impl Driven {
     }
 
     pub fn window(&mut self) -> u64 {
-        self.tell();
+        self.report_ack();
         self.path.window()
     }
     /// The control's rate, if it has a say.
     pub fn pacing_rate(&mut self) -> Option<Rate> {
-        self.tell();
+        self.report_ack();
         self.path.control().pacing_rate()
     }
     pub fn control(&self) -> &dyn CongestionControl {
@@ -94,7 +94,7 @@ impl Driven {
 
     /// An ack-eliciting packet left.
     pub fn on_sent(&mut self, now: Time, number: u64, bytes: u32) {
-        self.tell();
+        self.report_ack();
         self.now = now;
         let stamp = self.path.on_sent(now, bytes, false, &self.config.pacing);
         let sent = Sent::eliciting(number, stamp, bytes, bytes);
@@ -105,14 +105,14 @@ impl Driven {
     /// The next acknowledged packet is the first of its ACK.
     pub fn begins_ack(&mut self) -> bool {
         if self.has_ended {
-            self.tell();
+            self.report_ack();
         }
         self.delivery.is_none()
     }
 
     /// The stack sends nothing more for now: by window or pacing (`is_limited`), or because there is nothing to send.
     pub fn on_pause(&mut self, is_limited: bool) {
-        self.tell();
+        self.report_ack();
         self.path.note_pause(is_limited);
     }
 
@@ -197,12 +197,12 @@ impl Driven {
 
     /// The losses of the last recovery were none.
     pub fn on_spurious(&mut self) {
-        self.tell();
+        self.report_ack();
         self.path.undo(self.now);
     }
 
     /// Report the ACK to the control.
-    fn tell(&mut self) {
+    fn report_ack(&mut self) {
         self.has_ended = false;
         let newly_lost = std::mem::take(&mut self.newly_lost);
         if let Some(delivery) = self.delivery.take() {

@@ -140,7 +140,7 @@ impl Connection {
         self.handshake.complete();
         self.handshake.set_early_keys(false); // RFC 9001 §4.9.3
         self.lane.path.start(now);
-        self.tell(Event::Connected);
+        self.raise(Event::Connected);
         self.discard(Space::Handshake); // confirmed at once (RFC 9001 §4.1.2, §4.9.2)
         self.set_loss_timer(now);
     }

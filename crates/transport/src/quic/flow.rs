@@ -43,11 +43,11 @@ impl Grant {
         self.is_pending
     }
     /// The frame with the update was lost (§13.3: the newest value goes).
-    pub fn tell_again(&mut self) {
+    pub fn mark_pending(&mut self) {
         self.is_pending = true;
     }
     /// The new limit, marked as advertised.
-    pub fn tell(&mut self) -> u64 {
+    pub fn advertise(&mut self) -> u64 {
         self.is_pending = false;
         self.limit = self.limit.max(self.consumed + self.window);
         self.limit

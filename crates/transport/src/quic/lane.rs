@@ -44,7 +44,7 @@ pub(super) struct Lane {
     pub queue: Queue,
     /// Sequence numbers of the last status frames of this path: ours, and the peer's (draft §4.3).
     pub status_sent: u64,
-    pub status_heard: u64,
+    pub status_received: u64,
     /// Smallest and largest smoothed RTT of ACKs.
     srtt_range: (Duration, Duration),
     /// Packets that Linux would have sized the send buffer for: the window in times when it had room.
@@ -58,7 +58,7 @@ impl Lane {
             standing: Standing::Open,
             is_backup: false,
             status_sent: 0,
-            status_heard: 0,
+            status_received: 0,
             spaces: <[Numbers; 3]>::default(),
             path: Path::new(config, control),
             route: Route::unknown(),

@@ -22,7 +22,7 @@ const MAX_RESPONSES: usize = 4;
 /// PATH_CHALLENGE frames of one validation (§8.2.1).
 const MAX_CHALLENGES: u32 = 3;
 /// A smaller rest of the allowance is not used.
-pub(crate) const LEAST_DATAGRAM: u64 = 64;
+pub(crate) const MIN_DATAGRAM: u64 = 64;
 
 /// A validation under way (§8.2).
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +144,7 @@ impl Route {
     }
     #[cold]
     fn deadline_of(&self, validation: &Validation) -> Time {
-        let may_challenge = validation.sent < MAX_CHALLENGES && self.allowance() >= LEAST_DATAGRAM;
+        let may_challenge = validation.sent < MAX_CHALLENGES && self.allowance() >= MIN_DATAGRAM;
         if may_challenge { validation.next_at.min(validation.until) } else { validation.until }
     }
 
@@ -162,13 +162,13 @@ pub(super) struct Renewal {
     /// The control of the path of this number.
     make: Box<dyn Fn(u8) -> Box<dyn CongestionControl> + Send>,
     /// What the application told last: a new control is told it, too.
-    pub told: Option<AppParameters>,
+    pub app_parameters: Option<AppParameters>,
 }
 
 impl Connection {
     /// Who makes another control when the peer is reached by another path. Without, the control stays and its window is set.
     pub fn renewed_by(mut self, make: impl Fn(u8) -> Box<dyn CongestionControl> + Send + 'static) -> Connection {
-        self.renewal = Some(Box::new(Renewal { make: Box::new(make), told: None }));
+        self.renewal = Some(Box::new(Renewal { make: Box::new(make), app_parameters: None }));
         self
     }
 
@@ -193,7 +193,10 @@ impl Connection {
         match &self.renewal {
             Some(renewal) => {
                 path.start_anew(now, &self.config, (renewal.make)(self.lane.id));
-                renewal.told.into_iter().for_each(|told| path.set_app_parameters(now, told));
+                renewal
+                    .app_parameters
+                    .into_iter()
+                    .for_each(|app_parameters| path.set_app_parameters(now, app_parameters));
             }
             None => path.keep_control(now, &self.config),
         }
@@ -232,7 +235,7 @@ impl Connection {
             }
             let remote = self.lane.route.remote;
             if !self.is_client {
-                self.tell(Event::Migrated(remote));
+                self.raise(Event::Migrated(remote));
             }
         }
     }
@@ -246,7 +249,7 @@ impl Connection {
                 self.start_path_anew(now);
             }
             None if self.lane.standing == Standing::Opening => self.path_is_invalid(now),
-            None => self.vanish(Reason::Path),
+            None => self.close_silently(Reason::Path),
         }
     }
 
@@ -258,7 +261,7 @@ impl Connection {
             self.path_datagram(now, (kind, Frame::PathResponse(token)), (to, allowed), out);
             return true;
         }
-        let may_challenge = self.lane.route.allowance() >= LEAST_DATAGRAM;
+        let may_challenge = self.lane.route.allowance() >= MIN_DATAGRAM;
         let wait = self.pto();
         let Some(validation) = self.lane.route.validation.as_mut().filter(|_| may_challenge) else { return false };
         if validation.sent >= MAX_CHALLENGES || validation.next_at > now {

@@ -224,7 +224,7 @@ impl Connection {
     }
     /// Set the application's parameters of the video for the control.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
-        self.renewal.iter_mut().for_each(|renewal| renewal.told = Some(parameters));
+        self.renewal.iter_mut().for_each(|renewal| renewal.app_parameters = Some(parameters));
         self.lane.path.set_app_parameters(now, parameters);
         if let Some(multi) = &mut self.multi {
             multi.set_app_parameters(now, parameters);
@@ -255,7 +255,7 @@ impl Connection {
             None => deadline(&self.lane),
             Some(_) => self.lanes().map(deadline).min().unwrap_or(Time::MAX),
         };
-        let reminds_at = if self.streams.is_told_blocked() { self.reminds_at() } else { Time::MAX };
+        let reminds_at = if self.streams.has_announced_blocked() { self.reminds_at() } else { Time::MAX };
         due.min(self.idle_at).min(reminds_at)
     }
 
@@ -278,7 +278,7 @@ impl Connection {
         self.state == State::Closed
     }
 
-    fn tell(&mut self, event: Event) {
+    fn raise(&mut self, event: Event) {
         if !self.events.contains(&event) {
             self.events.push_back(event);
         }

@@ -304,7 +304,7 @@ impl Path {
     }
 
     #[inline]
-    fn tell(&mut self, now: Time, event: impl FnOnce(&mut dyn CongestionControl, &View)) {
+    fn notify_control(&mut self, now: Time, event: impl FnOnce(&mut dyn CongestionControl, &View)) {
         let view = View {
             departs_at: self.pacer.next.max(now),
             srtt: self.rtt.measured(),
@@ -341,7 +341,7 @@ impl Path {
         self.change_window(now, &WindowChange { cwnd: config.initial_window, ssthresh: f64::INFINITY });
     }
     fn change_window(&mut self, now: Time, change: &WindowChange) {
-        self.tell(now, |control, view| control.on_window_change(view, change));
+        self.notify_control(now, |control, view| control.on_window_change(view, change));
     }
 
     /// The window is halved for holding up the other paths (Linux `mptcp_sched.c`).
@@ -368,10 +368,10 @@ impl Path {
     }
 
     pub fn start(&mut self, now: Time) {
-        self.tell(now, |control, view| control.on_connection_start(view));
+        self.notify_control(now, |control, view| control.on_connection_start(view));
     }
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
-        self.tell(now, |control, view| control.on_app_parameters(view, &parameters));
+        self.notify_control(now, |control, view| control.on_app_parameters(view, &parameters));
     }
 
     /// A packet that counts as in flight leaves; what must travel with it.
@@ -381,7 +381,9 @@ impl Path {
             let idle = now.saturating_since(self.emptied_at);
             if self.sent > 0 && !idle.is_zero() {
                 let is_app_limited = self.is_app_limited();
-                self.tell(now, |control, view| control.on_idle_restart(view, &IdleRestart { idle, is_app_limited }));
+                self.notify_control(now, |control, view| {
+                    control.on_idle_restart(view, &IdleRestart { idle, is_app_limited })
+                });
             }
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
@@ -488,7 +490,7 @@ impl Path {
             is_app_limited: sent.stamp.is_app_limited,
         };
         self.counted_lost -= u64::from(!self.counts_at_once);
-        self.tell(now, |control, view| control.on_packet_lost(view, &event));
+        self.notify_control(now, |control, view| control.on_packet_lost(view, &event));
         let is_of_last = |episode: &&mut Episode| episode.is_by_loss && sent.stamp.sent_at <= episode.began_at;
         if let Some(episode) = self.recovery.last.as_mut().filter(is_of_last) {
             episode.lost += 1;
@@ -509,7 +511,7 @@ impl Path {
             lost_sent_at: sign.oldest_sent_at,
             lost_was_retransmitted: false,
         };
-        self.tell(now, |control, view| control.on_congestion(view, &event));
+        self.notify_control(now, |control, view| control.on_congestion(view, &event));
         self.recovery.start = Some(now);
         (self.recovery.is_open, self.recovery.retransmitted) = (true, 0);
         let is_by_loss = sign.signal == CongestionSignal::Loss;
@@ -519,7 +521,7 @@ impl Path {
     /// §7.6.2: the least window.
     pub fn on_persistent_congestion(&mut self, now: Time) {
         let event = Rto { flight_size: self.packets_out, reduces: false };
-        self.tell(now, |control, view| control.on_rto(view, &event));
+        self.notify_control(now, |control, view| control.on_rto(view, &event));
         self.recovery = Recovery::default();
     }
 
@@ -550,7 +552,7 @@ impl Path {
         if delivery.ends_recovery && self.recovery.is_open && newly_lost == 0 {
             self.recovery.is_open = false;
             let event = RecoveryExit { retransmitted: self.recovery.retransmitted, after_rto: false };
-            self.tell(now, |control, view| control.on_recovery_exit(view, &event));
+            self.notify_control(now, |control, view| control.on_recovery_exit(view, &event));
         }
         // §7.3.2, B.5 are of the window that RFC 9002 itself has; a control that rules its own (§7) may grow it in a recovery.
         let is_ruled =
@@ -569,7 +571,7 @@ impl Path {
             ecn_echo: delivery.ce_marked > 0,
             ce_marked: delivery.ce_marked,
         };
-        self.tell(now, |control, view| control.on_ack(view, &event));
+        self.notify_control(now, |control, view| control.on_ack(view, &event));
         if self.packets_out == 0 {
             self.emptied_at = now;
         }
@@ -587,7 +589,7 @@ impl Path {
         if self.recovery.last.is_some() {
             self.recovery = Recovery::default();
             self.undos += 1;
-            self.tell(now, |control, view| control.on_quic_undo(view));
+            self.notify_control(now, |control, view| control.on_quic_undo(view));
         }
     }
 

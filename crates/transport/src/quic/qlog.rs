@@ -110,7 +110,7 @@ impl Qlog {
         let pto_count = endpoint.stats().pto_count;
         let datagram_bytes = endpoint.config().datagram_bytes;
         for lane in endpoint.lanes() {
-            self.tell(now, lane.id, metrics(&endpoint.info_of(lane), datagram_bytes));
+            self.log_metrics(now, lane.id, metrics(&endpoint.info_of(lane), datagram_bytes));
         }
         if pto_count != self.pto_count {
             let more = json!({ "pto_count": pto_count - self.pto_count });
@@ -119,7 +119,7 @@ impl Qlog {
         }
     }
 
-    fn tell(&mut self, now: Time, path_id: u8, mut changed: Map<String, Value>) {
+    fn log_metrics(&mut self, now: Time, path_id: u8, mut changed: Map<String, Value>) {
         if self.logged.len() <= usize::from(path_id) {
             self.logged.resize(usize::from(path_id) + 1, Map::new());
         }

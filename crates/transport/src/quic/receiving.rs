@@ -5,7 +5,7 @@
 
 use super::closing::State;
 use super::packet::{Address, Datagram, Frame, Kind, Packet, Space};
-use super::streams::{News, Violation};
+use super::streams::{StreamUpdate, Violation};
 use super::{Connection, Event, Reason};
 use crate::segment::Ecn;
 use playpath_units::Time;
@@ -159,12 +159,12 @@ impl Connection {
     #[inline(always)]
     fn on_stream(&mut self, now: Time, frame: (u64, u64, u32, bool)) -> Result<(), Violation> {
         let (id, _, len, _) = frame;
-        let news = self.streams.on_stream(frame, &self.config)?;
+        let update = self.streams.on_stream(frame, &self.config)?;
         self.lane.stats.data_bytes_received += u64::from(len);
         if self.multi.is_some() {
             self.note_gaps(now);
         }
-        self.tell_stream(id, news);
+        self.notify_stream(id, update);
         Ok(())
     }
 
@@ -177,8 +177,8 @@ impl Connection {
             Frame::Crypto { offset, len, is_end } => self.on_crypto(now, packet, (offset, len, is_end))?,
             Frame::Stream { id, offset, len, fin } => self.on_stream(now, (id, offset, len, fin))?,
             Frame::ResetStream { id, final_size, .. } => {
-                let news = self.streams.on_reset(now, id, final_size, &self.config)?;
-                self.tell_stream(id, news);
+                let update = self.streams.on_reset(now, id, final_size, &self.config)?;
+                self.notify_stream(id, update);
             }
             Frame::StopSending { id, code } => self.streams.on_stop_sending(id, code, &self.config)?,
             Frame::MaxData(max) => self.streams.on_max_data(max),
@@ -203,14 +203,14 @@ impl Connection {
         Ok(())
     }
 
-    fn tell_stream(&mut self, id: u64, news: News) {
-        match news {
+    fn notify_stream(&mut self, id: u64, update: StreamUpdate) {
+        match update {
             _ if self.is_quiet => {}
-            News::Nothing => {}
-            News::Readable => self.tell(Event::Readable(id)),
-            News::Opened => {
-                self.tell(Event::Opened(id));
-                self.tell(Event::Readable(id));
+            StreamUpdate::Nothing => {}
+            StreamUpdate::Readable => self.raise(Event::Readable(id)),
+            StreamUpdate::Opened => {
+                self.raise(Event::Opened(id));
+                self.raise(Event::Readable(id));
             }
         }
     }
@@ -229,7 +229,7 @@ impl Connection {
         }
         if progress.is_complete {
             self.lane.path.start(now);
-            self.tell(Event::Connected);
+            self.raise(Event::Connected);
             if !self.is_client {
                 self.discard(Space::Handshake); // confirmed at once (RFC 9001 §4.1.2, §4.9.2)
             }

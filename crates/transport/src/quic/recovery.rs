@@ -24,7 +24,7 @@ use playpath_units::{Duration, Time};
 use std::sync::Arc;
 
 /// Datagram size that every QUIC path supports, bytes of UDP payload (RFC 9000 §14).
-const LEAST_MAX_DATAGRAM: u32 = 1200;
+const MIN_MAX_DATAGRAM: u32 = 1200;
 
 /// Packets newly acknowledged by one ACK.
 #[derive(Default)]
@@ -165,11 +165,11 @@ impl Connection {
     fn sample_rtt(&mut self, now: Time, space: Space, ack: &Ack, delivery: &mut Delivery) {
         let sample = now.saturating_since(self.lane.spaces[space as usize].board.largest_acked_sent_at());
         let exponent = self.handshake.peer_exponent();
-        let told = match space {
+        let reported = match space {
             Space::Initial | Space::Handshake => Duration::ZERO,
             Space::Data => Duration::from_micros((ack.delay << exponent).min(1 << 32)),
         };
-        let delay = if self.handshake.is_confirmed() { told.min(self.peer_delay()) } else { told };
+        let delay = if self.handshake.is_confirmed() { reported.min(self.peer_delay()) } else { reported };
         self.lane.path.rtt.add_sample(now, sample, delay);
         self.lane.stats.rtt_samples += 1;
         self.lane.stats.rtt_sum += sample;
@@ -274,7 +274,7 @@ impl Connection {
     /// Smaller ones leave from now on, over every path; what was in it goes again at once, and no congestion is seen in it, since no queue
     /// was full (as Linux's TCP does it, `tcp_simple_retransmit`; RFC 9002 says nothing of it).
     pub fn handle_too_big(&mut self, datagram: &Datagram, bytes: u32) {
-        if bytes < LEAST_MAX_DATAGRAM || self.state != State::Open || !self.turn_to(datagram.path_id) {
+        if bytes < MIN_MAX_DATAGRAM || self.state != State::Open || !self.turn_to(datagram.path_id) {
             return;
         }
         if bytes < self.config.datagram_bytes {
@@ -303,7 +303,7 @@ impl Connection {
             }
             self.requeue(Space::Data, &sent);
         }
-        self.tell(Event::EarlyDataRejected);
+        self.raise(Event::EarlyDataRejected);
     }
 
     /// Discard the keys of a space (RFC 9001 §4.9), and its packets in flight (§6.4).
@@ -380,11 +380,11 @@ impl Connection {
             return;
         }
         if self.idle_at <= now {
-            self.vanish(Reason::Idle);
+            self.close_silently(Reason::Idle);
             return;
         }
         if self.reminds_at() <= now {
-            self.streams.tell_blocked_again();
+            self.streams.announce_blocked_again();
         }
         if self.multi.is_some() {
             self.on_each_path(|connection| connection.expire_lane(now));

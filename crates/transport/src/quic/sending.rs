@@ -9,7 +9,7 @@
 
 use super::closing::State;
 use super::lane::{Lane, packed_bytes};
-use super::migration::LEAST_DATAGRAM;
+use super::migration::MIN_DATAGRAM;
 use super::packet::{Datagram, Frame, Kind, Packet, Space};
 use super::path::Stamp;
 use super::sent::Sent;
@@ -18,7 +18,7 @@ use super::{Connection, varint};
 use playpath_units::Time;
 
 /// Room that is not worth a frame.
-pub(super) const LEAST_ROOM: u32 = 32;
+pub(super) const MIN_ROOM: u32 = 32;
 
 /// Whether window and pacing permit a full datagram.
 #[derive(Clone, Copy)]
@@ -163,7 +163,7 @@ impl Connection {
             return Some(self.config.datagram_bytes);
         }
         let least =
-            if self.handshake.has(Space::Initial) { u64::from(self.config.initial_bytes) } else { LEAST_DATAGRAM };
+            if self.handshake.has(Space::Initial) { u64::from(self.config.initial_bytes) } else { MIN_DATAGRAM };
         (allowance >= least).then(|| allowance.min(u64::from(self.config.datagram_bytes)) as u32)
     }
 
@@ -207,7 +207,7 @@ impl Connection {
             let packet = out.coalesced.last().unwrap_or(&out.packet);
             room -= packet.bytes;
             needs_padding |= space == Space::Initial && (self.is_client || packet.is_ack_eliciting());
-            let is_last = space == Space::Data || room < LEAST_ROOM + Kind::OneRtt.overhead(self.cids(), 4);
+            let is_last = space == Space::Data || room < MIN_ROOM + Kind::OneRtt.overhead(self.cids(), 4);
             contents[count] = drafted;
             count += 1;
             if is_last {
@@ -269,12 +269,12 @@ impl Connection {
     #[inline(always)]
     fn has_data(&self) -> bool {
         let has_frames = if self.multi.is_some() { self.lane.queue.has_frames() } else { self.streams.has_frames() };
-        has_frames || self.has_news() || self.has_crypto(Space::Data)
+        has_frames || self.has_connection_frames() || self.has_crypto(Space::Data)
     }
 
     /// Of the handshake or of connection ids.
     #[inline(always)]
-    fn has_news(&self) -> bool {
+    fn has_connection_frames(&self) -> bool {
         self.handshake.done_due || self.announcements.is_due()
     }
 
@@ -332,7 +332,7 @@ impl Connection {
     ) -> Option<Contents> {
         let space = kind.space();
         self.start_packet(kind, packet);
-        let room = room.checked_sub(packet.bytes + LEAST_ROOM)? + LEAST_ROOM;
+        let room = room.checked_sub(packet.bytes + MIN_ROOM)? + MIN_ROOM;
         let mut draft = Draft { packet, room, contents: Contents::default() };
         if kind != Kind::ZeroRtt && self.lane.spaces[space as usize].arrivals.is_pending() {
             self.add_ack(now, space, &mut draft);
@@ -376,10 +376,10 @@ impl Connection {
         if space != Space::Data {
             return;
         }
-        if self.has_news() {
-            self.add_news(draft);
+        if self.has_connection_frames() {
+            self.add_connection_frames(draft);
         }
-        while !draft.packet.frames.is_full() && draft.room >= LEAST_ROOM {
+        while !draft.packet.frames.is_full() && draft.room >= MIN_ROOM {
             let next = match self.multi {
                 Some(_) => self.lane.queue.take(draft.room),
                 None => self.streams.next_frame(draft.room),
@@ -390,7 +390,7 @@ impl Connection {
     }
 
     #[cold]
-    fn add_news(&mut self, draft: &mut Draft<'_>) {
+    fn add_connection_frames(&mut self, draft: &mut Draft<'_>) {
         if self.handshake.done_due && draft.fits(Frame::HandshakeDone) {
             self.handshake.done_due = false;
             draft.push(Frame::HandshakeDone);
@@ -408,7 +408,7 @@ impl Connection {
             let taken = self.handshake.on_out(space, |out| {
                 let range = out.peek(u64::MAX)?;
                 let overhead = 1 + varint::size(range.start) + 2;
-                let most = room.checked_sub(overhead).filter(|most| *most >= LEAST_ROOM)?;
+                let most = room.checked_sub(overhead).filter(|most| *most >= MIN_ROOM)?;
                 let end = range.end.min(range.start + u64::from(most));
                 let is_end = end == out.written() && space != Space::Data;
                 Some((range.start, (end - range.start) as u32, is_end, out.on_sent(range.start..end)))
@@ -466,7 +466,7 @@ impl Connection {
         }
         if resent > 0 && stream_bytes > 0 {
             // With a longer header the last bytes of a lost packet follow in another one: it counts as one sent again all the same.
-            let is_retransmission = resent >= LEAST_ROOM && 2 * resent > stream_bytes;
+            let is_retransmission = resent >= MIN_ROOM && 2 * resent > stream_bytes;
             self.lane.stats.retransmitted_packets += u64::from(is_retransmission);
             self.lane.stats.retransmitted_bytes += u64::from(resent);
         }

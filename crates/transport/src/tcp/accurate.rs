@@ -1,4 +1,4 @@
-//! Accurate ECN in the handshake: how the other end's SYN arrived, and what its answer says.
+//! Accurate ECN in the handshake: with which ECN field the other end's SYN arrived, and what its answer reports of ours.
 //!
 //! Reference: RFC 9768 §3.1 (offer, answer, forward compatibility, repeated SYNs), §3.2.2.1 (the ACK of a SYN-ACK), §3.2.2.3 and
 //! §3.2.2.4 (mangling). Our SYNs leave as Not-ECT.
@@ -9,7 +9,7 @@ use super::Connection;
 use super::handshake::State;
 use crate::segment::{Ecn, Flags, Segment};
 
-/// The counter's place in a SYN-ACK, and in the ACK of one: how the SYN, or the SYN-ACK, arrived (RFC 9768, tables 2 and 3).
+/// Value of the counter's field in a SYN-ACK, and in its ACK: how the SYN, or the SYN-ACK, arrived (RFC 9768, tables 2 and 3).
 const fn reflected(arrived: Ecn) -> u8 {
     match arrived {
         Ecn::NotEct => 0b010,
@@ -19,14 +19,14 @@ const fn reflected(arrived: Ecn) -> u8 {
     }
 }
 
-/// It says that a SYN of ours, which left as Not-ECT, arrived as something else.
-fn says_mangled(answer: u8) -> bool {
+/// The answer reports that a SYN of ours, which was sent as Not-ECT, arrived with another ECN field.
+fn reports_mangled(answer: u8) -> bool {
     matches!(answer, 0b011 | 0b100 | 0b110)
 }
 
 impl Connection {
-    /// Flags of the SYN or SYN-ACK where both may count marks (RFC 9768 §3.1.1, table 2). The third is sent without: something may
-    /// drop the others for them (§3.1.4.1, §3.2.3.2.2).
+    /// Flags of the SYN or SYN-ACK if both ends may count marks (RFC 9768 §3.1.1, table 2). The third attempt is sent without them:
+    /// something on the path may drop packets because of them (§3.1.4.1, §3.2.3.2.2).
     pub(super) fn accurate_syn_flags(&self) -> Flags {
         let (is_answer, is_third) = (self.state == State::SynReceived, self.opening.retries() > 1);
         let arrived = self.opening.peer_syn_arrived.unwrap_or_default();
@@ -38,7 +38,7 @@ impl Connection {
         }
     }
 
-    /// A SYN: does it offer to count marks? Every use of the flags but none and classic ECN's does (§3.1.3).
+    /// Whether a SYN offers to count marks: every combination of the flags except none and that of classic ECN does (§3.1.3).
     pub(super) fn take_offer(&mut self, segment: &Segment) {
         let offer = segment.flags.ace();
         let is_classic = segment.flags.contains(Flags::ECE.with(Flags::CWR));
@@ -47,7 +47,7 @@ impl Connection {
         self.limit_ecn(is_classic || counts_marks, counts_marks);
     }
 
-    /// The SYN again. One without the offer: the connection counts marks, but nothing of ours is ECT (§3.1.5).
+    /// A repeated SYN. If it lacks the offer, the connection counts marks, but sends nothing as ECT (§3.1.5).
     pub(super) fn take_repeated_offer(&mut self, segment: &Segment) {
         if self.sender.features().counts_marks && segment.flags.ace() == 0 {
             self.sender.send_without_ect();
@@ -61,7 +61,7 @@ impl Connection {
         let counts_marks = self.sender.features().counts_marks && !matches!(answer, 0 | 0b001 | 0b111);
         self.limit_ecn(is_classic || counts_marks, counts_marks);
         self.sender.check_first_accecn(segment.accecn);
-        if counts_marks && says_mangled(answer) {
+        if counts_marks && reports_mangled(answer) {
             self.sender.send_without_ect();
         }
         self.reflect_answer(segment);
@@ -75,7 +75,7 @@ impl Connection {
         }
     }
 
-    /// A segment that counts marks leaves. A client's first ACK has not its counter but how the SYN-ACK arrived.
+    /// A segment with the counter of marks is sent. A client's first ACK reports how the SYN-ACK arrived instead.
     pub(super) fn reflect_in(&mut self, out: &mut Segment) {
         if let Some(arrived) = self.opening.peer_syn_arrived.take()
             && !self.opening.has_sent_synack()
@@ -86,8 +86,8 @@ impl Connection {
         }
     }
 
-    /// The other end's first segment after its SYN. A counter of zero, which none begins with, was cleared on the way (§3.2.2.4); a
-    /// client's ACK says how our SYN-ACK arrived, but not where it has data or SACK blocks (§3.2.2.1, §3.2.2.3).
+    /// The other end's first segment after its SYN. A counter of zero, which is never the initial value, was cleared on the path
+    /// (§3.2.2.4); a client's ACK reports how our SYN-ACK arrived, unless it has data or SACK blocks (§3.2.2.1, §3.2.2.3).
     #[inline]
     pub(super) fn check_first_ace(&mut self, segment: &Segment) {
         if self.sender.features().counts_marks && self.opening.is_first_ace() {
@@ -100,10 +100,10 @@ impl Connection {
         let is_third = self.opening.has_sent_synack() && segment.payload_len == 0 && segment.sack.is_empty();
         let answer = segment.flags.ace();
         let is_zeroed = answer == 0 && (is_third || !self.opening.has_sent_synack());
-        if is_zeroed || (is_third && says_mangled(answer)) {
+        if is_zeroed || (is_third && reports_mangled(answer)) {
             self.sender.send_without_ect();
         }
-        // To a client the SYN-ACK's option was the first.
+        // For a client the SYN-ACK's option was the first one.
         if self.opening.has_sent_synack() {
             self.sender.check_first_accecn(segment.accecn);
         }

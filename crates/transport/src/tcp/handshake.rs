@@ -2,7 +2,7 @@
 //!
 //! Reference: RFC 9293 §3.5, §3.6, §3.10; option negotiation RFC 7323 §1.3, RFC 2018 §2, RFC 3168 §6.1.1.
 //! Differences from the reference:
-//! 1. States after ESTABLISHED are told apart by "own FIN sent, acknowledged" and "peer's FIN received";
+//! 1. States after ESTABLISHED are distinguished by "own FIN sent, acknowledged" and "peer's FIN received";
 //!    [`rfc_state_name`](Connection::rfc_state_name) gives the RFC's names.
 //! 2. `Handshake::Skip`: both ends start established with the features of their own configuration, like
 //!    ns-2's agents; both must have the same ISN.
@@ -78,7 +78,7 @@ const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
 
 /// A peer's MSS counts as this at least, options included (Linux `TCP_MIN_SND_MSS`): a full set of options and eight bytes. A smaller
 /// one would have us send a packet for each byte.
-const LEAST_MSS: u32 = 48;
+const MIN_MSS: u32 = 48;
 
 /// Opening and closing: the segments and the timer that belong to neither half.
 #[derive(Debug)]
@@ -353,7 +353,7 @@ impl Connection {
         }
         let peer_mss = match segment.syn_options.mss {
             0 => 536, // RFC 9293 §3.7.1
-            mss => LEAST_MSS.max(mss.into()),
+            mss => MIN_MSS.max(mss.into()),
         };
         let timestamps = self.config().timestamps && segment.timestamps.is_some();
         let option_bytes = if timestamps { 12 } else { 0 };
@@ -369,7 +369,7 @@ impl Connection {
         self.sender.agree(agreed.consistent());
     }
 
-    /// The peer takes part in ECN, or not.
+    /// Restrict ECN to what the peer takes part in.
     pub(super) fn limit_ecn(&mut self, takes_part: bool, counts_marks: bool) {
         let features = self.sender.features();
         let counts_marks = features.counts_marks && counts_marks;
@@ -390,7 +390,7 @@ impl Connection {
 
     fn establish(&mut self, at: Moment<'_>, window: Option<f64>) {
         self.state = State::Established;
-        // Who looks for mangling may send without ECT by now; marks are told all the same (RFC 9768 §3.2.2.3).
+        // A sender that detected mangling may send without ECT by now; marks are reported all the same (RFC 9768 §3.2.2.3).
         let features = self.sender.features();
         let is_on = features.ecn || features.counts_marks;
         self.receiver.agree_on_ecn(is_on, features.counts_marks, !self.opening.has_sent_synack);

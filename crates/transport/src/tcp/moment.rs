@@ -10,7 +10,7 @@ pub struct Moment<'a> {
     pub now: Time,
     /// All subflows in the order of paths, this endpoint's own included; empty unless the control is coupled.
     pub siblings: &'a [Sibling],
-    /// Bytes of the connection's stream that the receiver has; none for plain TCP.
+    /// Bytes of the connection's stream that the receiver has; zero for plain TCP.
     pub stream_acked: Option<u64>,
 }
 

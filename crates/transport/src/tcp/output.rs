@@ -1,4 +1,4 @@
-//! Sent segments: a control segment, the sender's part with the receiver's, or an ACK alone. Tested by packet scripts.
+//! Composition of outgoing segments: a control segment, the sender's part with the receiver's, or a pure ACK. Tested by packet scripts.
 
 use super::config::HeaderSize;
 use super::handshake::{State, timestamps};
@@ -44,7 +44,7 @@ impl Connection {
         }
         self.receiver.stamp(out, features.sack);
         if features.counts_marks {
-            self.receiver.tell_marks(out, features.mss);
+            self.receiver.stamp_marks(out, features.mss);
             self.reflect_in(out);
         }
         self.finish_segment(out)
@@ -73,7 +73,7 @@ impl Connection {
             self.receiver.stamp(out, false);
             out.flags = flags;
         }
-        // RFC 9768 §3.2.3.2.1, .2: not where the first one was lost, perhaps for its option.
+        // RFC 9768 §3.2.3.2.1, .2: not if the first one was lost, perhaps because of its option.
         let is_first_synack = flags.contains(Flags::SYN.with(Flags::ACK)) && self.opening.is_first_synack();
         if is_first_synack && self.sender.features().counts_marks {
             out.accecn = Some(Receiver::first_marks());

@@ -4,7 +4,7 @@
 //!   Linux paces only under fq or when the control asks; when it does, groups of at least two packets).
 //! - `ns2`: ns-2.35's one-way agents (no SACK, no timestamps, impatient NewReno, limited transmit, an ACK
 //!   per packet, coarse timer, no handshake, 40-byte header).
-//! - `rfc`: the standards track without implementation habits (RFC 5681, 6298, 6675, 6928, 3042).
+//! - `rfc`: the standards track without implementation-specific behaviour (RFC 5681, 6298, 6675, 6928, 3042).
 //!
 //! Every field is public: a profile is a starting point; [`Config::validate`] checks what was made of it. Tested here and by
 //! `tests/pair.rs`.
@@ -21,7 +21,7 @@ impl Config {
     pub const PROFILES: &[(&str, &str)] = &[
         ("linux", "a current Linux host: RACK-TLP, PRR, SACK, timestamps, undo, initial window 10, restart after idle"),
         ("ns2", "ns-2.35's one-way agents: no SACK, an ACK per packet, coarse timer, no handshake, 40-byte headers"),
-        ("rfc", "the standards track without implementation habits: RFC 5681, 6298, 6675, 6928, 3042"),
+        ("rfc", "the standards track, without implementation-specific behaviour: RFC 5681, 6298, 6675, 6928, 3042"),
     ];
 
     pub fn profile(name: &str) -> Option<Config> {

@@ -13,9 +13,9 @@ pub struct Stats {
     pub data_segments_sent: u64,
     /// Payload bytes sent, retransmissions included.
     pub data_bytes_sent: u64,
-    /// Data segments sent again.
+    /// Data segments retransmitted.
     pub retransmitted_packets: u64,
-    /// Payload bytes sent again.
+    /// Payload bytes retransmitted.
     pub retransmitted_bytes: u64,
     pub rto_count: u64,
     pub fast_recoveries: u64,
@@ -34,7 +34,7 @@ pub struct Stats {
     pub rtt_samples: u64,
     pub rtt_sum: Duration,
     pub bytes_acked: u64,
-    /// Payload bytes handed to the reader.
+    /// Payload bytes delivered to the reader.
     pub bytes_delivered: u64,
     pub packets_lost: u64,
 }
@@ -46,34 +46,34 @@ pub(crate) struct Counters {
     pub bytes_acked: u64,
     pub rtt_samples: u64,
     pub rtt_sum: Duration,
-    mishaps: Option<Box<Mishaps>>,
+    loss_stats: Option<Box<LossStats>>,
 }
 
-/// What goes wrong, and what the sender does about it. Few of the connections of a crowd have any of it.
+/// Counters of losses and of the sender's reactions. Most of many connections never need them.
 #[derive(Debug, Default)]
-struct Mishaps {
+struct LossStats {
     counts: Stats,
     distance: LossDistance,
 }
 
 impl Counters {
-    /// The counts of what goes wrong, to count one more: room is made with the first.
+    /// Access to the counters of losses; allocates them at the first use.
     pub fn note(&mut self) -> &mut Stats {
-        &mut self.mishaps.get_or_insert_default().counts
+        &mut self.loss_stats.get_or_insert_default().counts
     }
 
-    /// A packet was lost after all that has been acknowledged so far.
+    /// A packet was lost; notes the bytes acknowledged so far.
     pub fn note_loss_distance(&mut self) {
         let acked = self.bytes_acked;
-        self.mishaps.get_or_insert_default().distance.on_loss(acked);
+        self.loss_stats.get_or_insert_default().distance.on_loss(acked);
     }
 
     /// Bytes between losses.
     pub fn distance(&self) -> LossDistance {
-        self.mishaps.as_ref().map_or_else(LossDistance::default, |mishaps| mishaps.distance)
+        self.loss_stats.as_ref().map_or_else(LossDistance::default, |loss_stats| loss_stats.distance)
     }
 
-    /// The sender's part of the figures.
+    /// The sender's part of the counters.
     pub fn stats(&self, packets_lost: u64) -> Stats {
         Stats {
             data_segments_sent: self.data_segments_sent,
@@ -82,13 +82,13 @@ impl Counters {
             rtt_samples: self.rtt_samples,
             rtt_sum: self.rtt_sum,
             packets_lost,
-            ..self.mishaps()
+            ..self.loss_stats()
         }
     }
 
-    /// The counts of what went wrong, all others 0.
-    pub fn mishaps(&self) -> Stats {
-        self.mishaps.as_ref().map_or_else(Stats::default, |mishaps| mishaps.counts)
+    /// The counters of losses; all zero if nothing was lost.
+    pub fn loss_stats(&self) -> Stats {
+        self.loss_stats.as_ref().map_or_else(Stats::default, |loss_stats| loss_stats.counts)
     }
 }
 
@@ -98,10 +98,10 @@ impl Stats {
     }
 }
 
-/// State of an endpoint at one moment, with the kernel's `tcp_info` names.
+/// State of an endpoint at one moment, named as in the kernel's `tcp_info`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TcpInfo {
-    /// Congestion window in packets, as the transport obeys it now.
+    /// Congestion window in force, in packets.
     pub snd_cwnd: f64,
     /// Slow start threshold in packets; infinite before the first congestion event.
     pub snd_ssthresh: f64,
@@ -123,7 +123,7 @@ pub struct TcpInfo {
     pub retrans: u32,
     /// Retransmissions since the start.
     pub total_retrans: u64,
-    /// Packets in the network by estimate.
+    /// Estimated number of packets in flight.
     pub in_flight: u32,
     /// Bytes written and never sent.
     pub notsent_bytes: u64,

@@ -6,16 +6,16 @@ use playpath_cc::WindowChange;
 use playpath_units::{Duration, Rate, Time};
 
 impl Connection {
-    /// A subflow, with its place among its siblings, whose segments `option_bytes` of MPTCP make smaller.
+    /// Become subflow `index` of an MPTCP connection; its options take `option_bytes` of each segment.
     pub(crate) fn become_subflow(&mut self, index: usize, option_bytes: u32) {
         self.sender.become_subflow(index, option_bytes);
         self.receiver.become_subflow(option_bytes);
     }
-    /// New data stops here; `is_fed`: more will be written, only not yet.
+    /// No new data is sent beyond `offset`; `is_fed`: more will be written later.
     pub(crate) fn set_boundary(&mut self, offset: u64, is_fed: bool) {
         self.sender.set_boundary(offset, is_fed);
     }
-    /// Its TCP lets the segment pass, as far as sequence number, timestamp, and ACK say: only then do its options count. Changes nothing.
+    /// Whether TCP accepts the segment by sequence number, timestamp and ACK: only then are its options processed. Changes nothing.
     pub(crate) fn accepts(&self, now: Time, segment: &Segment) -> bool {
         let [is_syn, is_rst, is_ack] = [Flags::SYN, Flags::RST, Flags::ACK].map(|flag| segment.flags.contains(flag));
         let acks_syn = is_ack && segment.ack == self.config().isn.wrapping_add(1);
@@ -24,7 +24,7 @@ impl Connection {
             State::Listen => true,
             State::SynSent => acks_syn || !is_ack,
             _ if is_rst => self.receiver.is_next(segment),
-            State::SynReceived => is_syn || acks_syn, // wherever it lies: a probe of a closed window has the keys, too
+            State::SynReceived => is_syn || acks_syn, // regardless of its sequence number: a probe of a closed window has the keys as well
             State::TimeWait | State::Closed => is_in_place(),
             State::Established => {
                 let is_plausible = !is_syn && is_ack && self.sender.is_plausible_ack(segment.ack);
@@ -37,24 +37,24 @@ impl Connection {
         let is_old = |timestamps| self.receiver.is_old_timestamp(now, timestamps);
         !self.sender.features().timestamps || segment.timestamps.is_some_and(|timestamps| !is_old(timestamps))
     }
-    /// A write to the connection was cut, or not.
+    /// Whether the last write to the connection was cut short.
     pub(crate) fn set_writer_waiting(&mut self, is_waiting: bool) {
         self.sender.set_writer_waiting(is_waiting);
     }
-    /// The owner has not heard of something yet, but for bytes that it can read.
-    pub(crate) fn has_news(&self) -> bool {
+    /// There are events that the owner has not polled yet, other than readable bytes.
+    pub(crate) fn has_pending_events(&self) -> bool {
         self.events & !(1 << Event::Readable as u8) != 0
     }
     /// Send an ACK with the next poll.
     pub(crate) fn request_ack(&mut self) {
         self.receiver.request_ack();
     }
-    /// The connection's window as `told` with this subflow's last ACK; it can be told as wide again, or cannot: Linux then waits for the
-    /// reader.
-    pub(crate) fn set_window_above(&mut self, told: u32, is_open: bool) {
-        self.receiver.set_window_above(told, is_open);
+    /// Set the connection's window: as advertised with this subflow's last ACK, and whether one as wide can be advertised again; if not,
+    /// Linux waits for the reader.
+    pub(crate) fn set_window_above(&mut self, advertised_window: u32, is_open: bool) {
+        self.receiver.set_window_above(advertised_window, is_open);
     }
-    /// An ACK waits for the reader, who took something, or `all` that came.
+    /// The reader read something, or `all` that arrived. Returns whether an ACK waits for that.
     pub(crate) fn waits_for_reader(&self, all: bool) -> bool {
         self.receiver.waits_for_reader(all)
     }
@@ -62,7 +62,7 @@ impl Connection {
     pub(crate) fn probe_window(&mut self) {
         self.sender.probe_window();
     }
-    /// A poll would find nothing to send, and that is plain to see: [`note_pause`](Self::note_pause) is all that it would do.
+    /// A poll would certainly find nothing to send: it would only call [`note_pause`](Self::note_pause).
     #[inline]
     pub(crate) fn is_exhausted(&self) -> bool {
         self.state == State::Established
@@ -70,12 +70,12 @@ impl Connection {
             && !self.receiver.must_ack()
             && !self.opening.has_segment()
     }
-    /// Nothing more leaves now.
+    /// Nothing more is sent now.
     #[inline(always)]
     pub(crate) fn note_pause(&mut self, at: Moment<'_>) {
         self.sender.note_pause(at);
     }
-    /// After a poll that gave nothing: only an event can let new data leave, neither time nor more data.
+    /// After a poll without a segment: only an event can allow new data, neither time nor more data.
     #[inline]
     pub(crate) fn waits_for_room(&self) -> bool {
         self.sender.waits_for_room()
@@ -87,7 +87,7 @@ impl Connection {
     pub(crate) fn windows(&self) -> WindowChange {
         self.sender.windows()
     }
-    /// Slow start threshold as the controller has it, in packets.
+    /// The controller's slow start threshold, in packets.
     pub(crate) fn ssthresh(&self) -> f64 {
         self.sender.control().ssthresh()
     }
@@ -105,11 +105,11 @@ impl Connection {
     pub(crate) fn is_ca_open(&self) -> bool {
         self.sender.is_ca_open()
     }
-    /// Round-trip time that the receiver has seen; zero before it has one.
+    /// Round-trip time as the receiver measures it; zero before the first sample.
     pub(crate) fn receiver_rtt(&self) -> Duration {
         self.receiver.rtt()
     }
-    /// What the receive window may be as far as the segments of this subflow have raised it.
+    /// Threshold of the receive window to which the segments of this subflow have raised it.
     pub(crate) fn receive_threshold(&self) -> u64 {
         self.receiver.threshold()
     }

@@ -1,6 +1,6 @@
 //! Datagrams without a connection (UDP): each write is one, nothing is retransmitted, and arrivals are counted.
 
-use super::{Packet, Parcels, PathInfo, Payload, Totals, Transport};
+use super::{Packet, PathInfo, Payload, PayloadPool, Totals, Transport};
 use crate::{Ecn, Events};
 use playpath_units::Time;
 use std::collections::VecDeque;
@@ -25,11 +25,11 @@ impl DatagramEnd {
 }
 
 impl Transport for DatagramEnd {
-    fn handle_packet(&mut self, _: Time, packet: &Packet, _: &mut Parcels) {
+    fn handle_packet(&mut self, _: Time, packet: &Packet, _: &mut PayloadPool) {
         self.received_bytes += u64::from(packet.data_bytes);
     }
     fn handle_timeout(&mut self, _: Time) {}
-    fn poll_transmit(&mut self, _: Time, out: &mut Packet, _: &mut Parcels) -> bool {
+    fn poll_transmit(&mut self, _: Time, out: &mut Packet, _: &mut PayloadPool) -> bool {
         let Some(data_bytes) = self.waiting.pop_front() else { return false };
         self.sent_packets += 1;
         let wire_bytes = data_bytes + HEADER_BYTES;

@@ -2,7 +2,7 @@
 //! directly, every other transport behind its verbs.
 
 use super::quic::QuicEnd;
-use super::{Drawn, Multipath, Packet, Parcels, PathInfo, Streams, Totals, Transport};
+use super::{Drawn, Multipath, Packet, PathInfo, PayloadPool, Streams, Totals, Transport};
 use crate::quic::qlog::Qlog;
 use crate::{Connection, Events};
 use playpath_cc::AppParameters;
@@ -51,10 +51,10 @@ macro_rules! forward {
 }
 
 forward! {
-    fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels);
-    fn handle_too_big(&mut self, now: Time, packet: &Packet, mtu: u32, parcels: &mut Parcels);
+    fn handle_packet(&mut self, now: Time, packet: &Packet, payload_pool: &mut PayloadPool);
+    fn handle_too_big(&mut self, now: Time, packet: &Packet, mtu: u32, payload_pool: &mut PayloadPool);
     fn handle_timeout(&mut self, now: Time);
-    fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool;
+    fn poll_transmit(&mut self, now: Time, out: &mut Packet, payload_pool: &mut PayloadPool) -> bool;
     fn log(&mut self, log: Qlog);
     fn take_events(&mut self) -> Events;
     fn write(&mut self, bytes: u64) -> u64;

@@ -11,8 +11,8 @@ mod datagram;
 mod endpoint;
 mod mptcp;
 mod opening;
-mod parcels;
 mod path_info;
+mod payload_pool;
 pub mod quic;
 mod segments;
 pub mod tcp;
@@ -28,8 +28,8 @@ pub use crate::quic::Priority;
 pub use datagram::DatagramEnd;
 pub use endpoint::{Endpoint, Other};
 pub use opening::{Opening, PathFacts};
-pub use parcels::Parcels;
 pub use path_info::{PathInfo, Totals};
+pub use payload_pool::PayloadPool;
 pub use segments::Segments;
 
 use crate::mptcp::Switch;
@@ -80,8 +80,8 @@ pub struct Packet {
 pub enum Payload {
     /// A segment of TCP or MPTCP: in the packet itself, for its speed.
     Segment(Segment),
-    /// Whatever lies at this place of the [`Parcels`].
-    Parcel(u32),
+    /// Whatever lies at this place of the [`PayloadPool`].
+    Pooled(u32),
     /// Application bytes only.
     Data,
 }
@@ -102,27 +102,27 @@ impl Payload {
         }
         match self {
             Payload::Segment(segment) => segment,
-            Payload::Parcel(_) | Payload::Data => unreachable!("it has just been made one"),
+            Payload::Pooled(_) | Payload::Data => unreachable!("it has just been made one"),
         }
     }
 
-    /// Where its parcel lies, if it has one.
+    /// Its index in the [`PayloadPool`], if it has one.
     #[inline]
-    pub fn parcel(&self) -> Option<u32> {
-        if let Payload::Parcel(place) = self { Some(*place) } else { None }
+    pub fn pool_index(&self) -> Option<u32> {
+        if let Payload::Pooled(place) = self { Some(*place) } else { None }
     }
 }
 
 /// One end of a connection. Its application's bytes are one ordered stream, beside those of [`streams`](Transport::streams).
 pub trait Transport {
-    /// A packet arrived. Its parcel, if it has one, is freed afterwards by who calls.
-    fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels);
+    /// A packet arrived. The caller frees its place in the pool afterwards, if it has one.
+    fn handle_packet(&mut self, now: Time, packet: &Packet, payload_pool: &mut PayloadPool);
     /// A router refused a packet of this end, which needs more than `mtu` bytes.
-    fn handle_too_big(&mut self, _now: Time, _packet: &Packet, _mtu: u32, _parcels: &mut Parcels) {}
+    fn handle_too_big(&mut self, _now: Time, _packet: &Packet, _mtu: u32, _parcels: &mut PayloadPool) {}
     /// The time of [`poll_timeout`](Transport::poll_timeout) has come. Too early is harmless.
     fn handle_timeout(&mut self, now: Time);
-    /// The next packet to send is in `out`; `false`: there is none, and `out` holds nothing. One place of the parcels is free.
-    fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool;
+    /// The next packet to send is in `out`; `false`: there is none, and `out` holds nothing. One place of the pool is free.
+    fn poll_transmit(&mut self, now: Time, out: &mut Packet, payload_pool: &mut PayloadPool) -> bool;
     /// A poll would find nothing, and change nothing; `false` when in doubt.
     fn has_nothing(&self) -> bool {
         false
@@ -198,7 +198,7 @@ pub trait Transport {
     fn is_drawn(&self) -> bool {
         false
     }
-    /// What a time-sequence diagram shows of a packet, which may have been dropped: its parcel is gone.
+    /// What a time-sequence diagram shows of a packet, which may have been dropped: its pooled payload is gone.
     fn drawn(&self, _packet: &Packet) -> Option<Drawn> {
         None
     }

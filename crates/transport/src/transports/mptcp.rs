@@ -1,6 +1,6 @@
 //! MPTCP as one of the transports.
 
-use super::{Drawn, Multipath, Packet, Parcels, PathInfo, Totals, Transport};
+use super::{Drawn, Multipath, Packet, PathInfo, PayloadPool, Totals, Transport};
 use crate::Events;
 use crate::mptcp::level::{LevelStats, PathStats};
 use crate::mptcp::{MptcpConnection, Switch};
@@ -8,7 +8,7 @@ use playpath_cc::AppParameters;
 use playpath_units::{Duration, Time};
 
 impl Transport for MptcpConnection {
-    fn handle_packet(&mut self, now: Time, packet: &Packet, _: &mut Parcels) {
+    fn handle_packet(&mut self, now: Time, packet: &Packet, _: &mut PayloadPool) {
         if let Some(segment) = packet.segment() {
             self.handle_segment(now, usize::from(packet.path), segment);
         }
@@ -16,7 +16,7 @@ impl Transport for MptcpConnection {
     fn handle_timeout(&mut self, now: Time) {
         self.handle_timeout(now);
     }
-    fn poll_transmit(&mut self, now: Time, out: &mut Packet, _: &mut Parcels) -> bool {
+    fn poll_transmit(&mut self, now: Time, out: &mut Packet, _: &mut PayloadPool) -> bool {
         let path = self.poll_transmit_into(now, out.payload.segment_mut());
         path.is_some_and(|path| {
             let wire_bytes = out.payload.segment_mut().wire_bytes();

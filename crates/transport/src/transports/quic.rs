@@ -4,7 +4,7 @@
 //! client of
 //! a web user, the server of a bulk transfer.
 
-use super::{Endpoint, Multipath, Opening, Other, Packet, Parcels, PathInfo, Payload, Streams, Totals, Transport};
+use super::{Endpoint, Multipath, Opening, Other, Packet, PathInfo, Payload, PayloadPool, Streams, Totals, Transport};
 use crate::mptcp::Switch;
 use crate::mptcp::level::{LevelStats, PathStats};
 use crate::quic::config::Config;
@@ -82,7 +82,7 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
 }
 
 impl QuicEnd {
-    fn tell_connected(&mut self, events: Events) -> Events {
+    fn report_connected(&mut self, events: Events) -> Events {
         self.is_announced = true;
         events.with(crate::Event::Connected)
     }
@@ -97,12 +97,12 @@ impl QuicEnd {
     fn collect_events(&mut self) -> Events {
         let mut events = Events::NONE;
         if !self.is_announced && self.connection.sends_early_data() {
-            events = self.tell_connected(events);
+            events = self.report_connected(events);
         }
         while let Some(event) = self.connection.poll_event() {
             events = match event {
                 Event::Connected if self.is_announced => events,
-                Event::Connected => self.tell_connected(events),
+                Event::Connected => self.report_connected(events),
                 Event::Closed(_) => events.with(crate::Event::Closed),
                 // What has bytes in order is asked for: the connection is quiet.
                 Event::Opened(_) | Event::Readable(_) | Event::EarlyDataRejected | Event::Migrated(_) => events,
@@ -126,8 +126,8 @@ impl QuicEnd {
 }
 
 impl Transport for QuicEnd {
-    fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels) {
-        let datagram = packet.payload.parcel().and_then(|place| parcels.datagram_mut(place));
+    fn handle_packet(&mut self, now: Time, packet: &Packet, payload_pool: &mut PayloadPool) {
+        let datagram = packet.payload.pool_index().and_then(|place| payload_pool.datagram_mut(place));
         if let Some(datagram) = datagram {
             datagram.ecn = packet.ecn;
             // A NAT's ports are far from those that the client has chosen.
@@ -144,8 +144,8 @@ impl Transport for QuicEnd {
             self.look(now);
         }
     }
-    fn handle_too_big(&mut self, now: Time, packet: &Packet, mtu: u32, parcels: &mut Parcels) {
-        let datagram = packet.payload.parcel().and_then(|place| parcels.datagram_mut(place));
+    fn handle_too_big(&mut self, now: Time, packet: &Packet, mtu: u32, payload_pool: &mut PayloadPool) {
+        let datagram = packet.payload.pool_index().and_then(|place| payload_pool.datagram_mut(place));
         if let Some(datagram) = datagram {
             self.wake().handle_too_big(datagram, mtu.saturating_sub(IP_AND_UDP));
             self.look(now);
@@ -162,11 +162,11 @@ impl Transport for QuicEnd {
         self.connection.log_lost();
         self.qlog = Some(Box::new(log));
     }
-    fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool {
+    fn poll_transmit(&mut self, now: Time, out: &mut Packet, payload_pool: &mut PayloadPool) -> bool {
         if self.reads_until < Time::MAX {
             return false;
         }
-        let datagram = parcels.next_datagram();
+        let datagram = payload_pool.next_datagram();
         if !self.connection.poll_transmit_into(now, datagram) {
             return false;
         }
@@ -176,7 +176,7 @@ impl Transport for QuicEnd {
         // Field by field: most of a packet is the place of a segment, which is not written.
         (out.path, out.binding) = (datagram.link_path(), 0);
         (out.wire_bytes, out.data_bytes, out.ecn) = (wire_bytes, data_bytes, ecn);
-        out.payload = Payload::Parcel(parcels.take());
+        out.payload = Payload::Pooled(payload_pool.take());
         true
     }
     #[inline]

@@ -1,7 +1,7 @@
 //! TCP as one of the transports, and its pair of ends; several paths make it MPTCP, and TLS goes into its stream.
 
 use super::tls::TlsEnd;
-use super::{Answer, Drawn, Endpoint, Opening, Packet, Parcels, PathFacts, PathInfo, Payload, Totals, Transport};
+use super::{Answer, Drawn, Endpoint, Opening, Packet, PathFacts, PathInfo, Payload, PayloadPool, Totals, Transport};
 use crate::mptcp::option::{DSS_MAP, MptcpOption};
 use crate::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
 use crate::{Config, Connection, Ecn, Events, Flags, Segment};
@@ -34,7 +34,7 @@ impl Packet {
 
 impl Transport for Connection {
     #[inline]
-    fn handle_packet(&mut self, now: Time, packet: &Packet, _: &mut Parcels) {
+    fn handle_packet(&mut self, now: Time, packet: &Packet, _: &mut PayloadPool) {
         if let Some(segment) = packet.segment() {
             self.handle_segment(now, segment);
         }
@@ -44,7 +44,7 @@ impl Transport for Connection {
         self.handle_timeout(now);
     }
     #[inline]
-    fn poll_transmit(&mut self, now: Time, out: &mut Packet, _: &mut Parcels) -> bool {
+    fn poll_transmit(&mut self, now: Time, out: &mut Packet, _: &mut PayloadPool) -> bool {
         let wire_bytes = self.transmit_at(now.into(), out.payload.segment_mut());
         wire_bytes.is_some_and(|wire_bytes| {
             out.of_segment(0, wire_bytes);

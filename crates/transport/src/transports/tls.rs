@@ -4,7 +4,7 @@
 //! client's Finished has; with 0-RTT data at once, and when the ClientHello has. What is written before waits.
 //! Sizes and differences: [`tls`](crate::tls). Tested by the simulator's `tests/tls.rs`.
 
-use super::{Drawn, Endpoint, Multipath, Packet, Parcels, PathInfo, Totals, Transport};
+use super::{Drawn, Endpoint, Multipath, Packet, PathInfo, PayloadPool, Totals, Transport};
 use crate::tls::{Resumption, Tls, in_records, of_records};
 use crate::{Event, Events};
 use playpath_cc::AppParameters;
@@ -111,8 +111,8 @@ impl TlsEnd {
 
 impl Transport for TlsEnd {
     /// What it brings of the handshake comes before the application looks.
-    fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels) {
-        self.inner.handle_packet(now, packet, parcels);
+    fn handle_packet(&mut self, now: Time, packet: &Packet, payload_pool: &mut PayloadPool) {
+        self.inner.handle_packet(now, packet, payload_pool);
         self.events = self.events.union(self.inner.take_events());
         if self.events.contains(Event::Connected) && self.state == State::Connecting {
             self.begin();
@@ -161,8 +161,8 @@ impl Transport for TlsEnd {
     fn handle_timeout(&mut self, now: Time) {
         self.inner.handle_timeout(now);
     }
-    fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool {
-        self.inner.poll_transmit(now, out, parcels)
+    fn poll_transmit(&mut self, now: Time, out: &mut Packet, payload_pool: &mut PayloadPool) -> bool {
+        self.inner.poll_transmit(now, out, payload_pool)
     }
     fn may_have_more(&self) -> bool {
         self.inner.may_have_more()

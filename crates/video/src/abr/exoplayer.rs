@@ -32,7 +32,7 @@ const PARAMS: &[ParamSpec] = &[
 ];
 
 /// DEFAULT_MIN_DURATION_FOR_QUALITY_INCREASE_MS, DEFAULT_MAX_DURATION_FOR_QUALITY_DECREASE_MS, in seconds.
-const MOST_UP_LEVEL: f64 = 10.0;
+const MAX_UP_LEVEL: f64 = 10.0;
 const DOWN_LEVEL: f64 = 25.0;
 /// DEFAULT_BUFFERED_FRACTION_TO_LIVE_EDGE_FOR_QUALITY_INCREASE.
 const LIVE_FRACTION: f64 = 0.75;
@@ -118,10 +118,10 @@ impl ExoPlayer {
 
 /// `minDurationForQualityIncreaseUs`, in seconds.
 fn up_level(context: &Context) -> f64 {
-    let Some(live) = context.live else { return MOST_UP_LEVEL };
+    let Some(live) = context.live else { return MAX_UP_LEVEL };
     let last = context.ladder.segments() - 1;
     let chunk = context.ladder.duration_of(context.segment.min(last));
-    (LIVE_FRACTION * (live.available.as_secs_f64() - chunk.as_secs_f64())).min(MOST_UP_LEVEL)
+    (LIVE_FRACTION * (live.available.as_secs_f64() - chunk.as_secs_f64())).min(MAX_UP_LEVEL)
 }
 
 impl Abr for ExoPlayer {

@@ -43,12 +43,12 @@ const PARAMS: &[ParamSpec] = &[
 /// abrEwmaFastVoD, abrEwmaSlowVoD, abrEwmaDefaultEstimateMax.
 const FAST_SECONDS: f64 = 3.0;
 const SLOW_SECONDS: f64 = 9.0;
-const MOST_INITIAL: f64 = 5e6;
+const MAX_INITIAL: f64 = 5e6;
 /// `defaultTTFB`, and the least that a sample counts as; `minDelayMs_`; `minWeight_`.
 const DEFAULT_TTFB_MS: f64 = 100.0;
-const LEAST_TTFB_MS: f64 = 5.0;
-const LEAST_DELAY_MS: f64 = 50.0;
-const LEAST_WEIGHT: f64 = 0.001;
+const MIN_TTFB_MS: f64 = 5.0;
+const MIN_DELAY_MS: f64 = 50.0;
+const MIN_WEIGHT: f64 = 0.001;
 /// A lower rung that takes more than so many segment durations is of no use either.
 const UNREASONABLE: f64 = 10.0;
 const TIMER: Duration = Duration::from_millis(100);
@@ -76,7 +76,7 @@ impl Estimator {
 
     fn sample(&mut self, ms: f64, bytes: u64) {
         if bytes > 0 {
-            let seconds = ms.max(LEAST_DELAY_MS.min(bytes as f64 / 1e5)) / 1e3;
+            let seconds = ms.max(MIN_DELAY_MS.min(bytes as f64 / 1e5)) / 1e3;
             self.averages.push(bytes as f64 * 8.0 / seconds, seconds);
             self.weight += seconds;
         }
@@ -85,12 +85,12 @@ impl Estimator {
     fn sample_ttfb(&mut self, ms: f64) {
         let seconds = ms / 1e3;
         let weight = std::f64::consts::SQRT_2 * libm::exp(-seconds * seconds / 2.0);
-        self.ttfb.push(ms.max(LEAST_TTFB_MS), weight);
+        self.ttfb.push(ms.max(MIN_TTFB_MS), weight);
         self.ttfb_weight += weight;
     }
 
     fn can_estimate(&self) -> bool {
-        self.weight >= LEAST_WEIGHT
+        self.weight >= MIN_WEIGHT
     }
 
     fn bits_per_sec(&self) -> f64 {
@@ -98,7 +98,7 @@ impl Estimator {
     }
 
     fn ttfb_ms(&self) -> f64 {
-        self.ttfb.low().filter(|_| self.ttfb_weight >= LEAST_WEIGHT).unwrap_or(DEFAULT_TTFB_MS)
+        self.ttfb.low().filter(|_| self.ttfb_weight >= MIN_WEIGHT).unwrap_or(DEFAULT_TTFB_MS)
     }
 }
 
@@ -144,7 +144,7 @@ impl HlsJs {
     }
 
     fn estimator(&mut self, context: &Context) -> &mut Estimator {
-        let lowest = context.ladder.bits_per_sec(0).min(MOST_INITIAL);
+        let lowest = context.ladder.bits_per_sec(0).min(MAX_INITIAL);
         self.estimator.get_or_insert_with(|| Estimator::new(self.initial.max(lowest)))
     }
 

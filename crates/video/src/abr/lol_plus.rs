@@ -25,7 +25,7 @@ pub(super) static ENTRY: AbrEntry = AbrEntry {
     build: |params| Box::new(LolPlus::new(params.number("initial"))),
 };
 
-const LEAST_BUFFER: f64 = 0.3;
+const MIN_BUFFER: f64 = 0.3;
 const LATENCY_SCALE: f64 = 100.0;
 /// A rung this near to the throughput is too high, bit/s.
 const MARGIN: f64 = 10_000.0;
@@ -50,7 +50,7 @@ struct LolPlus {
 
 /// A question, in bit/s and s.
 #[derive(Clone, Copy)]
-struct Asked {
+struct Query {
     throughput: f64,
     latency: f64,
     level: f64,
@@ -58,7 +58,7 @@ struct Asked {
     speed: f64,
 }
 
-impl Asked {
+impl Query {
     fn download_time(&self, bits_per_sec: f64) -> f64 {
         bits_per_sec * self.segment / self.throughput
     }
@@ -84,14 +84,14 @@ impl LolPlus {
         }
     }
 
-    fn next(&mut self, ladder: &Ladder, asked: &Asked, current: usize) -> usize {
+    fn next(&mut self, ladder: &Ladder, asked: &Query, current: usize) -> usize {
         self.meet(ladder);
         let normal = match asked.throughput / self.norm {
             share if share > 1.0 => self.neurons[..ladder.count()].iter().fold(0.0, |most, n| n[0].max(most)),
             share => share,
         };
         let download_time = asked.download_time(ladder.bits_per_sec(current));
-        if asked.level - download_time < LEAST_BUFFER {
+        if asked.level - download_time < MIN_BUFFER {
             let lower = (0..current).rev().find(|&rung| asked.throughput > ladder.bits_per_sec(rung));
             return lower.unwrap_or(current);
         }
@@ -105,13 +105,13 @@ impl LolPlus {
     }
 
     /// The weights under which some rung has the best quality: of throughput, latency, stall and switch.
-    fn weights(&self, ladder: &Ladder, asked: &Asked) -> [f64; 4] {
+    fn weights(&self, ladder: &Ladder, asked: &Query) -> [f64; 4] {
         let (mut best, mut winner) = (f64::NEG_INFINITY, [GRID[0]; 4]);
         for rung in 0..ladder.count() {
             let bits_per_sec = ladder.bits_per_sec(rung);
             let download_time = asked.download_time(bits_per_sec);
             let next_level = asked.next_level(download_time);
-            if next_level < LEAST_BUFFER {
+            if next_level < MIN_BUFFER {
                 continue;
             }
             let stall = (download_time - next_level).max(0.00001);
@@ -128,11 +128,11 @@ impl LolPlus {
         winner
     }
 
-    fn nearest(&self, ladder: &Ladder, asked: &Asked, normal: f64, weights: [f64; 4]) -> usize {
+    fn nearest(&self, ladder: &Ladder, asked: &Query, normal: f64, weights: [f64; 4]) -> usize {
         let (mut least, mut choice) = (f64::INFINITY, 0);
         for rung in 0..ladder.count() {
             let bits_per_sec = ladder.bits_per_sec(rung);
-            let is_low = asked.next_level(asked.download_time(bits_per_sec)) < LEAST_BUFFER;
+            let is_low = asked.next_level(asked.download_time(bits_per_sec)) < MIN_BUFFER;
             let mut weights = weights;
             if rung > 0 && (bits_per_sec > asked.throughput - MARGIN || is_low) {
                 weights[0] = DETERRENT;
@@ -164,7 +164,7 @@ fn distance(a: State, b: State, weights: [f64; 4]) -> f64 {
 }
 
 /// Bitrate less stall time, latency and speed, each with its price.
-fn quality(ladder: &Ladder, asked: &Asked, bits_per_sec: f64, (stall, latency): (f64, f64)) -> f64 {
+fn quality(ladder: &Ladder, asked: &Query, bits_per_sec: f64, (stall, latency): (f64, f64)) -> f64 {
     let (min_kbps, max_kbps) = (ladder.bits_per_sec(0) / 1e3, ladder.bits_per_sec(ladder.count() - 1) / 1e3);
     let latency_price = if latency <= 1.1 { min_kbps * 0.05 } else { max_kbps * 0.1 };
     // The bitrate is in bit/s here and in kbit/s in the prices, as there.
@@ -179,7 +179,7 @@ impl Abr for LolPlus {
             return Decision::fetch(first, "initial rate");
         };
         let Some(safe) = self.estimate.safe_kbps() else { return Decision::fetch(current, "no estimate yet") };
-        let asked = Asked {
+        let asked = Query {
             throughput: safe * 1e3,
             latency: context.live.map_or(0.0, |live| live.latency.as_secs_f64()),
             level: rounded_level(context.level()),

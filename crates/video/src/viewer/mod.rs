@@ -18,8 +18,8 @@ use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Habits {
-    /// Leaves so long after pressing play.
+pub struct ViewerConfig {
+    /// The viewer leaves this long after pressing play.
     pub leaves_after: Option<Duration>,
     /// Leaves when nothing has moved for so long: start-up, stall or seek.
     pub patience: Option<Duration>,
@@ -29,12 +29,12 @@ pub struct Habits {
     /// Seeks, one after the other.
     pub seeks: Vec<Seek>,
     /// Seeks at random besides.
-    pub restless: Option<Restless>,
+    pub random_seeks: Option<RandomSeeks>,
 }
 
 /// Seeks at random, by the clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Restless {
+pub struct RandomSeeks {
     /// Mean of the exponential times between seeks.
     pub every: Duration,
     /// Mean of the exponential lengths.
@@ -43,14 +43,14 @@ pub struct Restless {
     pub back: f64,
 }
 
-impl Habits {
+impl ViewerConfig {
     /// Whether a viewer with them does anything but watch.
     pub fn is_any(&self) -> bool {
-        *self != Habits { is_drawn: self.is_drawn, ..Habits::default() }
+        *self != ViewerConfig { is_drawn: self.is_drawn, ..ViewerConfig::default() }
     }
 
     pub fn has_seeks(&self) -> bool {
-        !self.seeks.is_empty() || self.restless.is_some()
+        !self.seeks.is_empty() || self.random_seeks.is_some()
     }
 }
 
@@ -64,9 +64,9 @@ pub struct Viewer {
     patience: Option<Duration>,
     stall_limit: Option<Duration>,
     seeks: VecDeque<Seek>,
-    restless: Option<Restless>,
+    random_seeks: Option<RandomSeeks>,
     random: Stream,
-    next_restless: Time,
+    next_random_seek: Time,
     /// Since when the viewer has been waiting, and whether that is a stall.
     waits_since: Option<Time>,
     is_stalled: bool,
@@ -76,13 +76,13 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// Wrap `player` with `habits`, with draws from `random`.
-    pub fn new(player: Box<dyn Player>, habits: &Habits, mut random: Stream) -> Viewer {
+    /// Wrap `player` with `config`, with draws from `random`.
+    pub fn new(player: Box<dyn Player>, config: &ViewerConfig, mut random: Stream) -> Viewer {
         let mut drawn = |mean: Option<Duration>| match mean {
-            Some(mean) if habits.is_drawn => Some(Duration::from_secs_f64(random.exponential(mean.as_secs_f64()))),
+            Some(mean) if config.is_drawn => Some(Duration::from_secs_f64(random.exponential(mean.as_secs_f64()))),
             given => given,
         };
-        let (leaves_after, patience) = (drawn(habits.leaves_after), drawn(habits.patience));
+        let (leaves_after, patience) = (drawn(config.leaves_after), drawn(config.patience));
         Viewer {
             player,
             log: EventLog::default(),
@@ -90,11 +90,11 @@ impl Viewer {
             began: Time::ZERO,
             leaves_at: leaves_after.map_or(Time::MAX, |after| Time::ZERO + after),
             patience,
-            stall_limit: habits.stall_limit,
-            seeks: habits.seeks.iter().copied().collect(),
-            restless: habits.restless,
+            stall_limit: config.stall_limit,
+            seeks: config.seeks.iter().copied().collect(),
+            random_seeks: config.random_seeks,
             random,
-            next_restless: Time::MAX,
+            next_random_seek: Time::MAX,
             waits_since: None,
             is_stalled: false,
             stalled: Duration::ZERO,
@@ -142,10 +142,10 @@ impl Viewer {
             Some(since) => since + limit.saturating_sub(self.stalled),
             None => Time::MAX,
         };
-        let tired = self.patience.map_or(Time::MAX, patience_ends);
-        let fed_up = self.stall_limit.map_or(Time::MAX, limit_reached).min(tired);
-        if fed_up < self.leaves_at {
-            (fed_up, FinishReason::LostPatience)
+        let waiting_ends_at = self.patience.map_or(Time::MAX, patience_ends);
+        let gives_up_at = self.stall_limit.map_or(Time::MAX, limit_reached).min(waiting_ends_at);
+        if gives_up_at < self.leaves_at {
+            (gives_up_at, FinishReason::GaveUpWaiting)
         } else {
             (self.leaves_at, FinishReason::Left)
         }
@@ -171,7 +171,7 @@ impl Viewer {
         } else if self.seek_at() <= now {
             let target = self.seeks.pop_front().map(|seek| seek.to);
             target.into_iter().for_each(|target| self.seek(now, target));
-        } else if self.next_restless <= now {
+        } else if self.next_random_seek <= now {
             self.wander(now);
         }
     }
@@ -194,15 +194,15 @@ impl Viewer {
     }
 
     fn wander(&mut self, now: Time) {
-        let Some(restless) = self.restless else { return };
-        let back = self.random.chance(restless.back);
-        let length = Duration::from_secs_f64(self.random.exponential(restless.length.as_secs_f64()));
-        self.next_restless = now + self.draw_pause(restless);
+        let Some(random_seeks) = self.random_seeks else { return };
+        let back = self.random.chance(random_seeks.back);
+        let length = Duration::from_secs_f64(self.random.exponential(random_seeks.length.as_secs_f64()));
+        self.next_random_seek = now + self.draw_pause(random_seeks);
         self.seek(now, if back { Target::Back(length) } else { Target::Ahead(length) });
     }
 
-    fn draw_pause(&mut self, restless: Restless) -> Duration {
-        Duration::from_secs_f64(self.random.exponential(restless.every.as_secs_f64())).max(Duration::from_nanos(1))
+    fn draw_pause(&mut self, random_seeks: RandomSeeks) -> Duration {
+        Duration::from_secs_f64(self.random.exponential(random_seeks.every.as_secs_f64())).max(Duration::from_nanos(1))
     }
 }
 
@@ -220,8 +220,8 @@ impl Player for Viewer {
         self.player.handle_start(now);
         self.follow();
         self.log.push(now, EventKind::ViewerCame { leaves_after: after, patience: self.patience });
-        if let Some(restless) = self.restless {
-            self.next_restless = now + self.draw_pause(restless);
+        if let Some(random_seeks) = self.random_seeks {
+            self.next_random_seek = now + self.draw_pause(random_seeks);
         }
     }
 
@@ -265,7 +265,7 @@ impl Player for Viewer {
         if self.player.is_finished() {
             return self.player.poll_timeout();
         }
-        self.player.poll_timeout().min(self.leaves().0).min(self.seek_at()).min(self.next_restless)
+        self.player.poll_timeout().min(self.leaves().0).min(self.seek_at()).min(self.next_random_seek)
     }
 
     fn read_limit(&self, now: Time, connection: ConnectionId) -> u64 {

@@ -21,14 +21,14 @@ from playpath.results.sensitivity import Sensitivity
 from playpath.run import worlds
 from playpath.run.compare import compare
 from playpath.run.sanity import doubts, inert
-from playpath.run.sensitivity import MOST_SEEDS, check, sensitivity
+from playpath.run.sensitivity import MAX_SEEDS, check, sensitivity
 from playpath.scenario import load, shipped
 from playpath.show import console
 
 INTERRUPTED = 130
 _HIGHEST_PRICE = 1e9
 """Price of 10^9 bytes, in any currency."""
-_MOST_CAUSES = 3
+_MAX_CAUSES = 3
 """For so many senders, from the best on, the causes are shown; those of the last sender are always shown."""
 
 
@@ -84,7 +84,7 @@ def command(
         check_file(latex, "--latex", [shipped.find(scenario)])
     if sensitive:
         count = check(loaded, worlds.world(place).name)
-        console.message(f"sensitivity: {count} variations of the path follow, each with at most {MOST_SEEDS} seeds")
+        console.message(f"sensitivity: {count} variations of the path follow, each with at most {MAX_SEEDS} seeds")
     name = worlds.world(place).name
     question = {"world": name, "manifest": manifest(loaded, name, loaded.seeds)}
     where = results_folder(out, loaded.name, "comparison.json", question)
@@ -103,14 +103,14 @@ def command(
                 resume=resume,
                 tolerance=options.check_tolerance(tolerance),
                 progress=progress,
-                on_interrupt=_tell_interrupt,
+                on_interrupt=_report_interrupt,
                 # A second Ctrl-C that arrives from now on was meant for the sessions, not for saving what is finished.
                 on_stopped=spare_next_ctrl_c,
                 meanwhile=lambda result: None if results is None else results.begin(result),
             )
         if sensitive and not result.interrupted:
             with console.progress("sessions of variations") as progress:
-                found = sensitivity(result, jobs=jobs, progress=progress, on_interrupt=_tell_interrupt)
+                found = sensitivity(result, jobs=jobs, progress=progress, on_interrupt=_report_interrupt)
             result = result.with_sensitivity(found)
         if results is not None:
             results.finish(result)
@@ -180,10 +180,10 @@ def _causes(lines: list[str]) -> list[str]:
     >>> _causes(list("abcde")), _causes(list("abcdef"))
     (['a', 'b', 'c', 'd', 'e'], ['a', 'b', 'c', '2 more, in the report', 'f'])
     """
-    between = len(lines) - _MOST_CAUSES - 1
+    between = len(lines) - _MAX_CAUSES - 1
     if between < 2:
         return lines
-    return [*lines[:_MOST_CAUSES], f"{between} more, in the report", lines[-1]]
+    return [*lines[:_MAX_CAUSES], f"{between} more, in the report", lines[-1]]
 
 
 def _print_sensitivity(found: Sensitivity) -> None:
@@ -208,7 +208,7 @@ def sessions(count: int) -> str:
     return f"{count} session{'' if count == 1 else 's'}"
 
 
-def _tell_interrupt(running: int) -> None:
+def _report_interrupt(running: int) -> None:
     console.message(f"stopping: finishing {sessions(running)} under way; Ctrl-C again drops them")
 
 

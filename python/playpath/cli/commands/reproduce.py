@@ -22,7 +22,7 @@ from playpath.papers import NAMES, Options, Sensitivity, StudyResult, run_sensit
 from playpath.papers.joint_space import Joint, run_joint, sentences
 from playpath.papers.sensitivity import summary
 from playpath.papers.study import Settings
-from playpath.papers.two_worlds import SideBySide, run_beside
+from playpath.papers.two_worlds import SideBySide, run_side_by_side
 from playpath.run.worlds import SimWorld
 from playpath.show import console
 
@@ -100,7 +100,7 @@ def command(
             question = {"study": one, "media_share": how.share, "settings": own}
             held.enter_context(results_folder(root / one, one, "claims.json", question))
         if not is_exact(world):
-            _run_beside(name, root, how, json)
+            _run_side_by_side(name, root, how, json)
             return
         found: list[_Ran] = []
         report = _once(lambda: None)
@@ -167,30 +167,30 @@ def _run(name: str, how: Options, sensitivity: bool, points: int | None) -> _Ran
 def _timed(title: str, how: Options, run: Callable[[Options], _Found]) -> _Found:
     begin = time.perf_counter()
     with console.progress(title) as progress:
-        found = run(replace(how, progress=progress, on_interrupt=_tell_interrupt))
+        found = run(replace(how, progress=progress, on_interrupt=_report_interrupt))
     _stop_if(found.interrupted)
     console.message(f"{title}: {time.perf_counter() - begin:.1f} s")
     return found
 
 
-def _run_beside(name: str, root: Path, how: Options, json: bool) -> None:
+def _run_side_by_side(name: str, root: Path, how: Options, json: bool) -> None:
     named = [one for one in NAMES if study(one).beside is not None] if name == "all" else [name]
     shown = []
     for one in named:
         begin = time.perf_counter()
         with console.progress(f"{one}, both worlds") as progress:
-            options = replace(how, folder=root / one, progress=progress, on_interrupt=_tell_interrupt)
-            result = run_beside(study(one), options)
+            options = replace(how, folder=root / one, progress=progress, on_interrupt=_report_interrupt)
+            result = run_side_by_side(study(one), options)
         _stop_if(result.interrupted)
         console.message(f"{one}: both worlds in {time.perf_counter() - begin:.0f} s; {result.save(root / one)}")
         shown.append(result.to_dict())
         if not json:
-            _print_beside(result)
+            _print_side_by_side(result)
     if json:
         console.print_json(shown)
 
 
-def _print_beside(result: SideBySide) -> None:
+def _print_side_by_side(result: SideBySide) -> None:
     rows = result.rows()
     labels = [name for name in rows[0] if name not in ("metric", *(f"{w}{end}" for w in result.ran for end in _ENDS))]
     title = f"{result.study.title}: mean over {result.seeds} seed{'' if result.seeds == 1 else 's'} (range)"
@@ -208,7 +208,7 @@ def _with_range(row: Named, world: str) -> str:
     return f"{format_value(row[world])} ({least} to {most})" if least != most else format_value(row[world])
 
 
-def _tell_interrupt(running: int) -> None:
+def _report_interrupt(running: int) -> None:
     console.message(f"stopping: finishing {sessions(running)}; Ctrl-C again drops them")
 
 

@@ -47,11 +47,11 @@ def answer(
     check_writable(kept, "--store" if store else "--out")
     with results_folder(out, name, file, question) as folder:
         with console.progress(unit) as progress:
-            result = run(store=kept, progress=progress, on_interrupt=_tell_interrupt)
+            result = run(store=kept, progress=progress, on_interrupt=_report_interrupt)
         _finish(result, folder, show, unit=unit, json=json)
 
 
-def _tell_interrupt() -> None:
+def _report_interrupt() -> None:
     console.message("stopping: finishing the chunks under way; Ctrl-C again drops them")
 
 

@@ -17,8 +17,8 @@ from playpath.show import console
 from playpath.sweep import SweepResult, load_design, sweep
 from playpath.sweep.runner import estimate
 
-_MOST_ROWS = 60
-_MOST_MEANS = 5
+_MAX_ROWS = 60
+_MAX_MEANS = 5
 
 
 def command(
@@ -116,10 +116,10 @@ def _new_table(result: SweepResult, heads: Iterable[str], left: Sequence[str] | 
 
 def _print_means(result: SweepResult) -> None:
     means = result.means()
-    names = result.varied[:_MOST_MEANS]
+    names = result.varied[:_MAX_MEANS]
     figures = [f"{metric(name).label}\n{metric(name).unit}" for name in names]
     table = _new_table(result, ("seeds", *figures), left=())
-    for row in means.head(_MOST_ROWS).iter_rows(named=True):
+    for row in means.head(_MAX_ROWS).iter_rows(named=True):
         values = ("–" if row[name] is None else format_value(row[name]) for name in names)
         table.add_row(*(console.plain(str(row[key])) for key in result.keys), str(row["seeds"]), *values)
     console.print_table(table)
@@ -130,7 +130,7 @@ def _print_effects(result: SweepResult) -> None:
     """A row for each point and value, a column for each sender."""
     senders = list(dict.fromkeys(choice.sender for choice in result.base.choices.values()))
     table = _new_table(result, ("value", "against", *(f"for {console.plain(sender)}" for sender in senders)))
-    for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True):
+    for row in result.decisions.head(_MAX_ROWS).iter_rows(named=True):
         at_point: dict[tuple[str, str], dict[str, str]] = {}
         for e in result.effects[row["point"]]:
             outcome = f"{e.outcome} ({e.detail})" if e.detail else e.outcome
@@ -145,13 +145,13 @@ def _print_effects(result: SweepResult) -> None:
 
 
 def _print_left(points: int) -> None:
-    if points > _MOST_ROWS:
-        console.out.print(f"[dim]… and {points - _MOST_ROWS} more points in the report[/dim]")
+    if points > _MAX_ROWS:
+        console.out.print(f"[dim]… and {points - _MAX_ROWS} more points in the report[/dim]")
 
 
 def _print_decisions(result: SweepResult) -> None:
     table = _new_table(result, ("best", "decided", "seeds", "second", "criterion", "second\nminus best"))
-    for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True):
+    for row in result.decisions.head(_MAX_ROWS).iter_rows(named=True):
         gap = (
             "–"
             if row["difference"] is None

@@ -13,7 +13,7 @@ from playpath.base.worlds import REAL
 from playpath.cli.commands import options
 from playpath.cli.commands.compare import INTERRUPTED, sessions
 from playpath.cli.commands.results import results_folder
-from playpath.judge.stats import FEWEST_FOR_INTERVAL
+from playpath.judge.stats import MIN_FOR_INTERVAL
 from playpath.real.twin import MetricTwin, Twin
 from playpath.real.twin_run import twin
 from playpath.results.comparison import format_summary
@@ -65,7 +65,7 @@ def command(
                 parallel=parallel,
                 tolerance=options.check_tolerance(tolerance),
                 progress=progress,
-                on_interrupt=_tell_interrupt,
+                on_interrupt=_report_interrupt,
                 world=place,
             )
         _write(result, folder)
@@ -79,7 +79,7 @@ def command(
         raise typer.Exit(INTERRUPTED)
 
 
-def _tell_interrupt(running: int) -> None:
+def _report_interrupt(running: int) -> None:
     under_way = (
         f"finishing {sessions(running)} under way; Ctrl-C again drops them" if running else "the test bed is torn down"
     )
@@ -95,7 +95,7 @@ def _write(result: Twin, folder: Path) -> None:
 
 
 def print_twin(result: Twin) -> None:
-    shown = "median (95 % interval)" if len(result.seeds) >= FEWEST_FOR_INTERVAL else "mean"
+    shown = "median (95 % interval)" if len(result.seeds) >= MIN_FOR_INTERVAL else "mean"
     more = f", to {result.sim.seeds[-1]} in the simulator" if len(result.sim.seeds) > len(result.seeds) else ""
     console.out.print(f"[dim]{shown}; seeds {result.seeds[0]} to {result.seeds[-1]} in both worlds{more}[/dim]")
     if result.judges_traffic:

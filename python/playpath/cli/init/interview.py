@@ -136,7 +136,7 @@ class Interview:
                 address = url or self._read("measure", "")
                 host = link.check_url(address).hostname
                 what = f"{link.CONNECTIONS} connections to {host}, then {link.SECONDS:.0f} s of download"
-                if url is None and input_(f"{what} ({link.MOST_BYTES // 10**6} MB at most): now? [y/N]: ") not in (
+                if url is None and input_(f"{what} ({link.MAX_BYTES // 10**6} MB at most): now? [y/N]: ") not in (
                     "y",
                     "yes",
                 ):

@@ -13,9 +13,9 @@ from playpath.base.errors import InputError, RunError
 
 CONNECTIONS = 10
 SECONDS = 8.0
-MOST_BYTES = 50_000_000
+MAX_BYTES = 50_000_000
 _PATIENCE_S = 5.0
-_LEAST_BYTES = 200_000
+_MIN_BYTES = 200_000
 _LEARNING_SHARE = 0.25
 """The share of the download's time, from its start, that is left out because TCP is still finding the rate."""
 _CHUNK = 65536
@@ -43,7 +43,7 @@ def check_url(url: str) -> SplitResult:
     return parts
 
 
-def measure(url: str, *, seconds: float = SECONDS, most_bytes: int = MOST_BYTES) -> Link:
+def measure(url: str, *, seconds: float = SECONDS, most_bytes: int = MAX_BYTES) -> Link:
     """Set up ten connections, then download for at most `seconds` or `most_bytes`.
 
     InputError for a bad address, RunError if the server does not deliver.
@@ -57,7 +57,7 @@ def measure(url: str, *, seconds: float = SECONDS, most_bytes: int = MOST_BYTES)
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
         raise RunError(f"{url}: {reason}") from None
-    if samples[-1][1] < _LEAST_BYTES:
+    if samples[-1][1] < _MIN_BYTES:
         raise RunError(f"{url}: only {samples[-1][1] / 1000:.0f} kB arrived; give a file of 10 MB or more")
     return Link(rate_mbps(samples), rtt * 1000, samples[-1][1], samples[-1][0])
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from playpath.base import engine
 from playpath.base.parallel import default_jobs
 from playpath.real.testbed.bed import Testbed
-from playpath.real.testbed.emulator import WAYS, Report, network
+from playpath.real.testbed.emulator import DIRECTIONS, Report, network
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.traffic import BulkFlow
 from playpath.scenario import resolved
@@ -97,8 +97,8 @@ def _try(paths: Sequence[resolved.Path], number: int, tolerance: str | None, sec
 
 
 def _lateness_ms(report: Report) -> float:
-    ways = [path[way] for path in report.get("paths", []) for way in WAYS]
-    return max((way["lateness_us"]["p99"] / 1e3 for way in ways), default=float("inf"))
+    directions = [path[direction] for path in report.get("paths", []) for direction in DIRECTIONS]
+    return max((direction["lateness_us"]["p99"] / 1e3 for direction in directions), default=float("inf"))
 
 
 @contextlib.contextmanager

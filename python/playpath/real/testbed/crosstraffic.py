@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 FIRST_PORT = 9000
 ORIGIN_PORT = 8081
 """Port of the origin that writes in chunks, for the streaming agent."""
-_MOST = 200
+_MAX = 200
 _PATIENCE_S = 10.0
 
 
 def check(scenario: resolved.Document) -> None:
     """Refuse traffic that cannot run here, before anything is created."""
     sources = sum(int(traffic.get("count", 1)) for traffic in scenario.get("traffic") or [])
-    if sources > _MOST:
-        raise UnsupportedError(f"{sources} sources of cross traffic: the kernel world runs at most {_MOST}")
+    if sources > _MAX:
+        raise UnsupportedError(f"{sources} sources of cross traffic: the kernel world runs at most {_MAX}")
     if any(traffic["kind"] == "frames" for traffic in scenario.get("traffic") or []):
         raise UnsupportedError(
             '[[traffic]] of kind "frames" exists only in the simulator; allowed in the kernel world: bulk, web, udp, video'

@@ -54,7 +54,7 @@ class LinkReport(TypedDict):
     classes: NotRequired[dict[str, ClassRecord]]
 
 
-class WayReport(TypedDict):
+class DirectionReport(TypedDict):
     """How late packets were delivered in a direction of a path: quantiles and `mean`, in microseconds."""
 
     lateness_us: dict[str, float]
@@ -64,8 +64,8 @@ class PathReport(TypedDict):
     """Both directions of a path."""
 
     name: str
-    down: WayReport
-    up: WayReport
+    down: DirectionReport
+    up: DirectionReport
 
 
 class FlowReport(TypedDict):
@@ -106,7 +106,7 @@ class Report(TypedDict, total=False):
     series: dict[str, dict[str, list[float]]]
 
 
-WAYS: tuple[Literal["down", "up"], ...] = ("down", "up")
+DIRECTIONS: tuple[Literal["down", "up"], ...] = ("down", "up")
 
 
 class Emulator:

@@ -12,7 +12,7 @@ from typing import TypedDict, cast
 from playpath.base import engine
 from playpath.real.testbed.bed import IP_AND_TCP_HEADER
 from playpath.real.testbed.crosstraffic import SourceReport
-from playpath.real.testbed.emulator import WAYS, FlowReport, LinkReport, Report
+from playpath.real.testbed.emulator import DIRECTIONS, FlowReport, LinkReport, Report
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.players import Played
 from playpath.real.testbed.sampling import Address, Flow
@@ -332,9 +332,9 @@ def _link(report: LinkReport, lateness_ms: float | None) -> LinkRecord:
 def _lateness_ms(report: Report) -> dict[str, float]:
     """Mean lateness of each direction of a path (ms), by the name of its first link."""
     return {
-        f"path.{path['name']}/{way}": path[way]["lateness_us"]["mean"] / 1e3
+        f"path.{path['name']}/{direction}": path[direction]["lateness_us"]["mean"] / 1e3
         for path in report.get("paths", [])
-        for way in WAYS
+        for direction in DIRECTIONS
     }
 
 

@@ -317,7 +317,7 @@ class _Session:
         self._carrier.prepare(bed)
         # A player that reports informs the control itself, with each request.
         described = self._described if self.scenario.get("video") else {}
-        server, control = self._carrier.serve(bed, self.sending, described, self._talk())
+        server, control = self._carrier.serve(bed, self.sending, described, self._signalling())
         server.serve_zeros(FILE, _FILE_BYTES)
         port = ORIGIN_PORT if self._needs_own_origin else PORT
         way = self._carrier.open(bed, port, control)
@@ -342,7 +342,7 @@ class _Session:
             *self._carrier.warnings,
             *traffic.warnings,
             *self._shared_sysctls(),
-            *([self._unheard] if self._listens and self._unheard else []),
+            *([self._why_unused] if self._listens and self._why_unused else []),
         ]
         start = self._write_plan(bed, way, traffic)
         if self._needs_own_origin or traffic.places:
@@ -404,17 +404,17 @@ class _Session:
         """Whether that needs a separate origin; the wire world's server supports it itself."""
         return self._is_beyond_nginx and not self._has_own_endpoint
 
-    def _talk(self) -> Signalling:
+    def _signalling(self) -> Signalling:
         """What player and server report to one another; the player reports nothing if the control does not use it."""
-        return signalling.signalling_of(self.scenario, self.player, listens=self._listens and not self._unheard)
+        return signalling.signalling_of(self.scenario, self.player, listens=self._listens and not self._why_unused)
 
     @property
     def _listens(self) -> bool:
         return self._has_own_endpoint or bool(of_the_video(self.sending, _ANY_VIDEO))
 
     @property
-    def _unheard(self) -> str:
-        return signalling.unheard(self.scenario, self.player)
+    def _why_unused(self) -> str:
+        return signalling.why_unused(self.scenario, self.player)
 
     def _shared_sysctls(self) -> list[str]:
         """Warnings for traffic with other settings: validation, buffers and TCP options are set per namespace, as the sender needs."""
@@ -437,7 +437,7 @@ class _Session:
         self._plan.add(
             video=video,
             origin=own if self._needs_own_origin else None,
-            collector=collector if self._talk().reports else None,
+            collector=collector if self._signalling().reports else None,
             sources=traffic.places,
             until_s=self._until_s,
             start_ns=round(start * 1e9),

@@ -14,7 +14,7 @@ from playpath.scenario import Scenario, load, resolved
 
 _TRUESIZE = 2350
 """Receive-buffer bytes that Linux charges for a packet of up to 1500 bytes from a TUN device; measured (6.18: 2332 to 2370)."""
-_MOST_BUFFER = 1 << 26
+_MAX_BUFFER = 1 << 26
 """64 MB, enough for 1 Gbit/s at half a second. Larger values mean "no limit" in a scenario, but would use real memory here."""
 _SWITCHES = {"sack": "net.ipv4.tcp_sack", "timestamps": "net.ipv4.tcp_timestamps", "ecn": "net.ipv4.tcp_ecn"}
 _CARRIED = ("name", "cc", "profile", "mss", "validation", "pacing", "paths", "scheduler")
@@ -97,7 +97,7 @@ def _window(sender: resolved.Sender) -> dict[str, str]:
     if "receive_buffer" not in sender:
         return {}
     payload = min(int(sender.get("mss") or 1448), 1448)
-    most = round(min(max(number(sender["receive_buffer"]) * _TRUESIZE / payload, 4096.0), _MOST_BUFFER))
+    most = round(min(max(number(sender["receive_buffer"]) * _TRUESIZE / payload, 4096.0), _MAX_BUFFER))
     return {"net.ipv4.tcp_rmem": f"4096 {min(131072, most)} {most}"}
 
 

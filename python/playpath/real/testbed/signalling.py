@@ -57,7 +57,7 @@ def signalling_of(scenario: resolved.Document, player: Player, *, listens: bool)
     )
 
 
-def unheard(scenario: resolved.Document, player: Player) -> str:
+def why_unused(scenario: resolved.Document, player: Player) -> str:
     """Why the client data in a player's requests are not used, in one line; empty if they are, or if it sends none."""
     cmcd = (scenario.get("player") or {}).get("cmcd", "off")
     what = beyond_nginx(scenario) if player.name == "own" and cmcd != "off" else ""

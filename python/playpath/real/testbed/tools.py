@@ -30,7 +30,7 @@ _BULK_PORT = 9000
 _DATAGRAMS = 300
 _DATAGRAM_BYTES = 100
 _IP_AND_UDP_HEADER = 28
-_LEAST_QUEUE = 64
+_MIN_QUEUE = 64
 """Smallest queue limit in packets: with less, CUBIC's reduction empties the queue and the link idles, but it must stay busy."""
 _PATIENCE_S = 10
 _BLUR = 5e-4
@@ -165,7 +165,7 @@ def calibrate(
 
 def _measure(rate_mbps: float, rtt_ms: float, seconds: float) -> Calibration:
     packet_bits = 8 * (_MSS + IP_AND_TCP_HEADER)
-    queue = max(_LEAST_QUEUE, math.ceil(rate_mbps * 1e3 * rtt_ms / packet_bits))
+    queue = max(_MIN_QUEUE, math.ceil(rate_mbps * 1e3 * rtt_ms / packet_bits))
     path: resolved.Path = {
         "name": "calibration",
         "rate": f"{rate_mbps:g} Mbit/s",

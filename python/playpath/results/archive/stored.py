@@ -25,7 +25,7 @@ _TABLES = {
 _PARTS = ("flows.parquet", "links.parquet")
 """Files of a comparison that are compared with those of the repeated sessions, if the version is the same."""
 _DECISIONS = "tables/decisions.csv"
-_BESIDE = ("README.txt", "tables/sessions.csv", _DECISIONS)
+_CHECKED_FILES = ("README.txt", "tables/sessions.csv", _DECISIONS)
 
 
 def wrong_answer(folder: Path, result: Result, question: Question) -> Iterator[str]:
@@ -86,7 +86,7 @@ def not_verified(manifest: Manifest, kind: str, *, is_answer_checked: bool) -> l
     """Files that are not compared with anything; folders of timelines count as one. The answer, decisions, flows and links are compared
     only if the version is the same.
     """
-    checked = {QUESTION, *_BESIDE, *(f"{RESULTS}/{name}" for name in _TABLES[kind])}
+    checked = {QUESTION, *_CHECKED_FILES, *(f"{RESULTS}/{name}" for name in _TABLES[kind])}
     if is_answer_checked:
         checked.add(f"{RESULTS}/{ANSWERS[kind]}")
     else:

@@ -12,9 +12,9 @@ from typing import cast
 from playpath.base.errors import InputError
 from playpath.results.archive.bundle import FORMAT, MANIFEST, Manifest
 
-MOST_FILES = 10_000
-MOST_BYTES = 2_000_000_000
-_MOST_MANIFEST = 20_000_000
+MAX_FILES = 10_000
+MAX_BYTES = 2_000_000_000
+_MAX_MANIFEST = 20_000_000
 _CHUNK = 1 << 20
 _VERSIONS = ("playpath_version", "engine_version")
 
@@ -25,7 +25,7 @@ def unpack(archive: Path, folder: Path) -> Manifest:
         with zipfile.ZipFile(archive) as opened:
             entries = {entry.filename: entry for entry in _safe(opened)}
             manifest = _manifest(opened, entries)
-            left = MOST_BYTES
+            left = MAX_BYTES
             for name, wanted in manifest["files"].items():
                 left -= _extract(opened, entries[name], folder / name, wanted, left)
     except InputError as error:
@@ -41,10 +41,10 @@ def unpack(archive: Path, folder: Path) -> Manifest:
 def _safe(opened: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
     """The entries; InputError unless each is a plain file with a unique path inside the folder."""
     found = opened.infolist()
-    if len(found) > MOST_FILES:
-        raise InputError(f"holds {len(found)} files; allowed: up to {MOST_FILES}")
-    if sum(entry.file_size for entry in found) > MOST_BYTES:
-        raise InputError(f"holds more than {MOST_BYTES // 10**9} GB")
+    if len(found) > MAX_FILES:
+        raise InputError(f"holds {len(found)} files; allowed: up to {MAX_FILES}")
+    if sum(entry.file_size for entry in found) > MAX_BYTES:
+        raise InputError(f"holds more than {MAX_BYTES // 10**9} GB")
     seen: set[str] = set()
     for entry in found:
         path = PurePosixPath(entry.filename)
@@ -67,9 +67,9 @@ def _manifest(opened: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> M
     if MANIFEST not in entries:
         raise InputError(f"is not a playpath archive: {MANIFEST} is missing")
     with opened.open(entries[MANIFEST]) as file:
-        content = file.read(_MOST_MANIFEST + 1)
-    if len(content) > _MOST_MANIFEST:
-        raise InputError(f"{MANIFEST} is larger than {_MOST_MANIFEST // 10**6} MB")
+        content = file.read(_MAX_MANIFEST + 1)
+    if len(content) > _MAX_MANIFEST:
+        raise InputError(f"{MANIFEST} is larger than {_MAX_MANIFEST // 10**6} MB")
     try:
         found = json.loads(content)
         version, files = found["format"], found["files"]

@@ -28,8 +28,8 @@ from playpath.scenario import Scenario
 from playpath.sweep import SweepResult
 from playpath.sweep.cells import Cell
 
-_MOST_TOLD = 5
-_MOST_ROWS = 20_000_000
+_MAX_LISTED = 5
+_MAX_ROWS = 20_000_000
 """Limit for a table: Parquet can hold any number of equal rows in a few bytes."""
 _KINDS: Mapping[str, type[Result]] = {
     "comparison": Comparison,
@@ -110,7 +110,7 @@ def verify(
     found = [_difference(cell, row, one) for cell, row, one in zip(cells, rows, again, strict=True)]
     differing = [text for text in found if text]
     left = not_verified(manifest, question.kind, is_answer_checked=not note)
-    return Finding(len(cells), [*differing[:_MOST_TOLD], *wrong[:_MOST_TOLD]], len(differing), len(wrong), left, note)
+    return Finding(len(cells), [*differing[:_MAX_LISTED], *wrong[:_MAX_LISTED]], len(differing), len(wrong), left, note)
 
 
 def _play(
@@ -132,8 +132,8 @@ def _play(
 def _read(folder: Path, load: Callable[[Path], Result | Session], manifest: Manifest) -> tuple[Question, Result]:
     question = Question.from_dict(json.loads((folder / QUESTION).read_text(encoding="utf-8")))
     for table in (folder / RESULTS).glob("*.parquet"):
-        if pl.scan_parquet(table).select(pl.len()).collect().item() > _MOST_ROWS:
-            raise InputError(f"{table.name} has more than {_MOST_ROWS} rows")
+        if pl.scan_parquet(table).select(pl.len()).collect().item() > _MAX_ROWS:
+            raise InputError(f"{table.name} has more than {_MAX_ROWS} rows")
     result = load(folder / RESULTS)
     kind = _KINDS.get(question.kind)
     if kind is None or not isinstance(result, kind):

@@ -9,7 +9,7 @@ import polars as pl
 from playpath.base.manifest import again
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, format_more_runs, format_value, metric
 from playpath.judge.ranking import Difference, is_clear
-from playpath.judge.stats import FEWEST_FOR_INTERVAL
+from playpath.judge.stats import MIN_FOR_INTERVAL
 from playpath.results.comparison import Comparison, format_summary
 from playpath.results.packets import Window
 from playpath.results.paths import subflows
@@ -21,8 +21,8 @@ from playpath.show.report.rows import differences_figure, values_figure
 from playpath.show.report.sessions import sessions_section
 
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "mean_rtt_ms", "mean_queue_packets")
-_MOST_VIEWER_FIGURES = 4
-_MOST_ROWS = 200
+_MAX_VIEWER_FIGURES = 4
+_MAX_ROWS = 200
 
 
 def comparison_page(result: Comparison, window: Window | None = None) -> str:
@@ -70,7 +70,7 @@ def _ranking(result: Comparison) -> str:
     shown = (
         "The median run, and below it its 95 % interval, with the mean if it lies outside."
         if _has_intervals(result)
-        else f"The mean of the runs: fewer than {FEWEST_FOR_INTERVAL} have no interval."
+        else f"The mean of the runs: fewer than {MIN_FOR_INTERVAL} have no interval."
     )
     note = f"Best first. {shown} {_rule(result)}"
     return html.section("Ranking", html.table(head, rows, classes="ranking cards"), note=note, anchor="ranking")
@@ -130,7 +130,7 @@ def against_best(result: Comparison, sender: str) -> str:
 
 
 def _has_intervals(result: Comparison) -> bool:
-    return len(result.seeds) >= FEWEST_FOR_INTERVAL
+    return len(result.seeds) >= MIN_FOR_INTERVAL
 
 
 def _marked(result: Comparison) -> str:
@@ -139,7 +139,7 @@ def _marked(result: Comparison) -> str:
 
 
 def _viewer_figures(result: Comparison) -> str:
-    names = _viewer_criteria(result)[:_MOST_VIEWER_FIGURES]
+    names = _viewer_criteria(result)[:_MAX_VIEWER_FIGURES]
     if not names:
         return ""
     note = f"Bars: {_marked(result)}; dots below: single seeds."
@@ -155,7 +155,7 @@ def _viewer_criteria(result: Comparison) -> list[str]:
 def _differences(result: Comparison) -> str:
     if len(result.ranking) < 2 or len(result.seeds) < 2:
         return ""
-    names = (_viewer_criteria(result) or result.shown_criteria)[:_MOST_VIEWER_FIGURES]
+    names = (_viewer_criteria(result) or result.shown_criteria)[:_MAX_VIEWER_FIGURES]
     parts = [differences_figure(result, name) for name in names]
     head = [_what(result), *(_column_head(n) for n in names)]
     rows = [[_sender(result, s), *(_difference_cell(result, s, n) for n in names)] for s in result.ranking[1:]]
@@ -199,14 +199,16 @@ def _network_figures(result: Comparison) -> str:
 
 def _costs(result: Comparison) -> str:
     """The cost of an hour of video, and how the other flows on the path fare."""
-    beside = {found.sender: found for found in result.neighbours}
+    neighbours = {found.sender: found for found in result.neighbours}
     head = [_what(result), "sent<br><small>GB</small>", "sent again<br><small>GB</small>"]
-    head += ["others: goodput<br><small>Mbit/s</small>", "others: packets lost<br><small>%</small>"] if beside else []
+    head += (
+        ["others: goodput<br><small>Mbit/s</small>", "others: packets lost<br><small>%</small>"] if neighbours else []
+    )
     rows = []
     for cost in result.costs():
         row = [_sender(result, cost.sender), format_value(cost.sent_gb), format_value(cost.retransmitted_gb)]
-        if beside:
-            other = beside.get(cost.sender)
+        if neighbours:
+            other = neighbours.get(cost.sender)
             row += (
                 ["–", "–"]
                 if other is None
@@ -268,7 +270,7 @@ def _long_table(result: Comparison, part: str, wanted: tuple[str, ...]) -> str:
     means = frame.group_by("sender", "name", maintain_order=True).agg(pl.col(names).mean())
     rows = [
         [escape(row["sender"]), escape(row["name"]), *(format_value(row[name]) for name in names)]
-        for row in means.head(_MOST_ROWS).iter_rows(named=True)
+        for row in means.head(_MAX_ROWS).iter_rows(named=True)
     ]
     head = ["sender", part.removesuffix("s"), *(_column_head(n) for n in names)]
     return html.table(head, rows, classes="cards")

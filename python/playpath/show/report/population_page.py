@@ -15,7 +15,7 @@ from playpath.show.report import html
 from playpath.show.report.component import colour_place, component
 from playpath.show.report.effects_section import effects_section
 
-_MOST_FIGURES = 4
+_MAX_FIGURES = 4
 _LEVELS = np.linspace(0.005, 0.995, 100)
 _MARKED = np.searchsorted(_LEVELS, [0.25, 0.5, 0.75, 0.95]).tolist()
 _HELPED, _HARMED = 2, 1
@@ -127,7 +127,7 @@ def signed(value: float) -> str:
 
 
 def _distributions(result: PopulationResult) -> str:
-    names = [n for n in result.viewer_criteria if n != "played_s" and _varies(result, n)][:_MOST_FIGURES]
+    names = [n for n in result.viewer_criteria if n != "played_s" and _varies(result, n)][:_MAX_FIGURES]
     parts = [_distribution(result, name) for name in names]
     note = "Marks: 25, 50, 75 and 95 % of viewers. Bands: 95 %, over links or users."
     return html.section("How viewers differ", html.figures(parts), note=note) if parts else ""

@@ -35,7 +35,7 @@ _EVENTS = ("session_started", "segment_decision", "segment_downloaded", "playbac
 _MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 _TRACE_BINS = 600
 _COMPRESSION = 6  # level 9 saves another 1 % and takes five times as long
-_MOST_SWITCHES = 500  # with a scheduler that decides for every packet, single switches are not worth showing
+_MAX_SWITCHES = 500  # with a scheduler that decides for every packet, single switches are not worth showing
 
 Place = tuple[int, int, int]
 
@@ -94,7 +94,7 @@ def _packet_bytes(sender: Mapping[str, Any]) -> int:
 
 
 def _session(session: Session, packet_bytes: int, packed: _Arrays) -> dict[str, object]:
-    switches = {flow: listed for flow, listed in _switches(session).items() if len(listed) <= _MOST_SWITCHES}
+    switches = {flow: listed for flow, listed in _switches(session).items() if len(listed) <= _MAX_SWITCHES}
     record = {
         "metrics": session.metrics,
         "events": [event for event in session.events if event["event"] in _EVENTS],

@@ -16,12 +16,12 @@ from playpath.sweep.headline import counts
 from playpath.sweep.levels import at_values, bare, is_numeric, levels, number, unit
 from playpath.sweep.result import SweepResult
 
-_MOST_FACETS = 6
-_MOST_CURVES = 3
-_MOST_AT_ONCE = 9
+_MAX_FACETS = 6
+_MAX_CURVES = 3
+_MAX_AT_ONCE = 9
 """If there are more figures than this, those of all metrics except the first are collapsed."""
-_MOST_LEVELS = 12
-_MOST_ROWS = 300
+_MAX_LEVELS = 12
+_MAX_ROWS = 300
 _MANY_COLUMNS = 4
 _LOG_FROM = 20
 """An axis whose values span at least this factor is logarithmic."""
@@ -68,8 +68,8 @@ def _effects(result: SweepResult) -> str:
         for effect in result.effects[row["point"]]
     ]
     head = [*map(escape, result.keys), "value", "against", "for sender", "outcome", "by"]
-    left = f"{len(rows) - _MOST_ROWS} more rows are in sweep.json." if len(rows) > _MOST_ROWS else ""
-    return html.section("What a value does for whom", html.table(head, rows[:_MOST_ROWS], classes="cards"), note=left)
+    left = f"{len(rows) - _MAX_ROWS} more rows are in sweep.json." if len(rows) > _MAX_ROWS else ""
+    return html.section("What a value does for whom", html.table(head, rows[:_MAX_ROWS], classes="cards"), note=left)
 
 
 def _wins(result: SweepResult) -> str:
@@ -151,7 +151,7 @@ def _cloud(result: SweepResult, x: str, y: str) -> str:
 def _facets(result: SweepResult, keys: list[str]) -> list[Point]:
     """The first few combinations of the other settings."""
     choices = [levels(result.decisions, key) for key in keys]
-    combined = itertools.islice(itertools.product(*choices), _MOST_FACETS)
+    combined = itertools.islice(itertools.product(*choices), _MAX_FACETS)
     return [dict(zip(keys, values, strict=True)) for values in combined]
 
 
@@ -165,14 +165,14 @@ def _curves(result: SweepResult) -> str:
     shown: dict[str, list[str]] = {name: [] for name in _shown_metrics(result)}
     pooled: set[str] = set()
     for key, name in itertools.product(keys[:3], shown):
-        if result.table[key].n_unique() > _MOST_LEVELS:
+        if result.table[key].n_unique() > _MAX_LEVELS:
             continue
         split = _split_by(result, key)
         pooled.update(k for k in result.keys if k not in (key, *split) and result.table[k].n_unique() > 1)
         shown[name] += [_response(result, name, key, where) for where in _facets(result, split)]
     first, *others = shown.values() if shown else [[]]
     rest = [figure for own in others for figure in own]
-    is_long = len(first) + len(rest) > _MOST_AT_ONCE
+    is_long = len(first) + len(rest) > _MAX_AT_ONCE
     body = html.figures(first if is_long else first + rest)
     body += html.details("The other metrics", html.figures(rest)) if is_long and rest else ""
     together = f"seeds and values of {listing(sorted(pooled))} are" if pooled else "seeds are"
@@ -181,12 +181,12 @@ def _curves(result: SweepResult) -> str:
 
 
 def _split_by(result: SweepResult, x: str) -> list[str]:
-    """The other settings by which a figure over `x` is split: all, unless there would be more figures than `_MOST_FACETS`."""
+    """The other settings by which a figure over `x` is split: all, unless there would be more figures than `_MAX_FACETS`."""
     found: list[str] = []
     count = 1
     for key in result.keys:
         values = result.table[key].n_unique()
-        if key != x and values > 1 and count * values <= _MOST_FACETS:
+        if key != x and values > 1 and count * values <= _MAX_FACETS:
             found.append(key)
             count *= values
     return found
@@ -224,7 +224,7 @@ def _shown_metrics(result: SweepResult) -> list[str]:
     decide = result.decisions["criterion"].drop_nulls().value_counts(sort=True)["criterion"].to_list()
     criteria = result.ranker(int(result.decisions["point"][0])).criteria
     varied = [name for name in criteria if result.table[name].drop_nulls().n_unique() > 1]
-    return list(dict.fromkeys((*decide, *varied)))[:_MOST_CURVES]
+    return list(dict.fromkeys((*decide, *varied)))[:_MAX_CURVES]
 
 
 def _table(result: SweepResult) -> str:
@@ -238,7 +238,7 @@ def _table(result: SweepResult) -> str:
         "second minus best",
         "more runs",
     ]
-    rows = [_row(result, row) for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True)]
+    rows = [_row(result, row) for row in result.decisions.head(_MAX_ROWS).iter_rows(named=True)]
     left = result.decisions.height - len(rows)
     note = f"{left} more points are in decisions.parquet." if left > 0 else ""
     return html.section("Decision table", html.table(head, rows, classes="cards"), note=note) if rows else ""
@@ -253,7 +253,7 @@ def _means(result: SweepResult) -> str:
             *(escape(str(row[key])) for key in (*result.keys, "sender", "seeds")),
             *("–" if row[name] is None else format_value(row[name]) for name in result.varied),
         ]
-        for row in means.head(_MOST_ROWS).iter_rows(named=True)
+        for row in means.head(_MAX_ROWS).iter_rows(named=True)
     ]
     left = means.height - len(rows)
     note = f"{left} more points are in sweep.parquet." if left > 0 else ""

@@ -669,8 +669,8 @@ fn marked_round(control: &mut Bbr3, at: u64, marks: Option<u32>) {
 /// echo stands for all that the ACK delivers.
 #[test]
 fn start_up_ends_after_two_rounds_of_marks() {
-    let told = [[49, 49, 49], [50, 10, 50], [10, 50, 50]].map(|rounds| rounds.map(Some));
-    for (rounds, is_over) in told.into_iter().zip([false, false, true]).chain([([Some(0), None, None], true)]) {
+    let reports = [[49, 49, 49], [50, 10, 50], [10, 50, 50]].map(|rounds| rounds.map(Some));
+    for (rounds, is_over) in reports.into_iter().zip([false, false, true]).chain([([Some(0), None, None], true)]) {
         let mut control = bbr3();
         control.on_connection_start(&view(0));
         for (i, marks) in rounds.into_iter().enumerate() {

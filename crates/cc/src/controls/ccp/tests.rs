@@ -89,7 +89,7 @@ fn worked_numbers_of_the_printed_video_rate() {
 
 #[test]
 fn worked_numbers_of_the_playout_buffer() {
-    let told = |mode, pob_rate, parameters: AppParameters| {
+    let reported = |mode, pob_rate, parameters: AppParameters| {
         let settings = [("mode", mode), ("pob_mode", "size")];
         let mut buffer = PlayoutBuffer::new(&params(&ccplb::ENTRY, &settings, &[("pob_rate", pob_rate)]));
         buffer.on_app_parameters(&parameters);
@@ -98,27 +98,27 @@ fn worked_numbers_of_the_playout_buffer() {
     };
     let size = |bytes| AppParameters { playout_buffer_bytes: bytes, ..Default::default() };
     // n seconds of 5.24 Mbit/s: 655 000 n bytes / 1460 = 448.6, 897.3, 1345.9.
-    assert_eq!([1, 2, 3].map(|n| told("paper", 1.0, size(655_000 * n))), [448.0, 897.0, 1345.0]);
+    assert_eq!([1, 2, 3].map(|n| reported("paper", 1.0, size(655_000 * n))), [448.0, 897.0, 1345.0]);
     // CMCD: 1000 ms * 5240 kbit/s = 5.24 Mbit.
-    assert_eq!(told("paper", 1.0, size(1000 * 5240 / 8)), 448.0);
+    assert_eq!(reported("paper", 1.0, size(1000 * 5240 / 8)), 448.0);
     // CCPLB(2) uses half of it, CCPLB(0.5) twice as much.
-    assert_eq!([2.0, 0.5].map(|n| told("paper", n, size(655_000))), [224.0, 896.0]);
+    assert_eq!([2.0, 0.5].map(|n| reported("paper", n, size(655_000))), [224.0, 896.0]);
     // 30 s: 13 458 packets; at most B outside mode paper. 1 GB at most: 684 931 packets.
-    assert_eq!(told("paper", 1.0, size(655_000 * 30)), 13_458.0);
-    assert_eq!(told("default", 1.0, size(655_000 * 30)), 1000.0);
-    assert_eq!(told("paper", 1.0, size(u64::MAX)), 684_931.0);
+    assert_eq!(reported("paper", 1.0, size(655_000 * 30)), 13_458.0);
+    assert_eq!(reported("default", 1.0, size(655_000 * 30)), 1000.0);
+    assert_eq!(reported("paper", 1.0, size(u64::MAX)), 684_931.0);
     // Urgent: at least the full buffer.
     let urgent = AppParameters { is_urgent: true, ..size(655_000) };
-    assert_eq!([3.0, 0.5].map(|n| told("default", n, urgent)), [448.0, 896.0]);
+    assert_eq!([3.0, 0.5].map(|n| reported("default", n, urgent)), [448.0, 896.0]);
 }
 
 #[test]
 fn free_space_counts_in_mode_free() {
     let mut buffer = PlayoutBuffer::new(&params(&ccplb::ENTRY, &[("pob_mode", "free")], &[]));
     let mut term = |free| {
-        let told =
+        let reported =
             AppParameters { playout_buffer_bytes: 655_000, playout_buffer_free_bytes: free, ..Default::default() };
-        buffer.on_app_parameters(&told);
+        buffer.on_app_parameters(&reported);
         buffer.window(&path(2.0, 1000.0, 1000.0, 0.0))
     };
     // 146 000 bytes are 100 packets; a full buffer asks for nothing; without a report the size counts.
@@ -211,10 +211,10 @@ fn on_plain<V: Variation>(params: &Params, variation: V) -> Network<Ccp<V>> {
 }
 
 /// mode paper: no floor, no guard, no cap.
-const TOLD: [(&str, &str); 2] = [("mode", "paper"), ("estimator", "given")];
+const REPORTED: [(&str, &str); 2] = [("mode", "paper"), ("estimator", "given")];
 
 fn table(kp: f64, rtt: &str) -> (Stats, f64) {
-    let params = params(&ENTRY, &[TOLD[0], TOLD[1], ("rtt", rtt)], &[("kp", kp)]);
+    let params = params(&ENTRY, &[REPORTED[0], REPORTED[1], ("rtt", rtt)], &[("kp", kp)]);
     let mut network = on_plain(&params, Plain);
     let stats = network.measure(secs(10), secs(20));
     (stats, stats.rate(network.now) / network.link.packets_per_sec)
@@ -254,7 +254,7 @@ fn gains_above_the_limit_oscillate() {
 /// B must hold the pipe: with `B = C (rtt_max - rtt_min)` the window swings between nothing and the pipe.
 #[test]
 fn storage_without_the_pipe_starves() {
-    let mut network = on_plain(&params(&ENTRY, &[TOLD[0], TOLD[1], ("storage", "queue")], &[]), Plain);
+    let mut network = on_plain(&params(&ENTRY, &[REPORTED[0], REPORTED[1], ("storage", "queue")], &[]), Plain);
     let stats = network.measure(secs(10), secs(20));
     // Kp B / 3 = 2 * 99 / 3 = 66 of 101.
     assert!(stats.rate(network.now) < 700.0, "{stats:?}");
@@ -265,10 +265,10 @@ fn storage_without_the_pipe_starves() {
 #[test]
 fn playout_buffer_raises_the_window_and_overbooking_hurts() {
     let run = |packets: u64| {
-        let params = params(&ccplb::ENTRY, &TOLD, &[]);
+        let params = params(&ccplb::ENTRY, &REPORTED, &[]);
         let mut network = on_plain(&params, PlayoutBuffer::new(&params));
-        let told = AppParameters { playout_buffer_bytes: packets * 1460, ..Default::default() };
-        network.flows[0].cc.on_app_parameters(&view(0), &told);
+        let reported = AppParameters { playout_buffer_bytes: packets * 1460, ..Default::default() };
+        network.flows[0].cc.on_app_parameters(&view(0), &reported);
         let stats = network.measure(secs(10), secs(20));
         (stats, stats.rate(network.now))
     };
@@ -302,8 +302,8 @@ fn video_rate_above_the_link_fills_the_queue() {
     let run = |mbit: f64| {
         let params = params(&ccplca::ENTRY, &[], &[]);
         let mut network = on_plain(&params, VideoRate::new(&params));
-        let told = AppParameters { video_rate: Rate::from_bits_per_sec_f64(mbit * 1e6), ..Default::default() };
-        network.flows[0].cc.on_app_parameters(&view(0), &told);
+        let reported = AppParameters { video_rate: Rate::from_bits_per_sec_f64(mbit * 1e6), ..Default::default() };
+        network.flows[0].cc.on_app_parameters(&view(0), &reported);
         network.measure(secs(15), secs(15))
     };
     // The link carries 11.68 Mbit/s: 5 Mbit/s changes nothing, 20 Mbit/s loses 1 - 11.68/20 = 42 % for ever.
@@ -375,7 +375,7 @@ fn capprobe_measures_pairs_and_survives_pacing() {
 
 /// In congestion avoidance with a known path: 200 of storage, x = 0.
 fn settled(words: &[(&str, &str)]) -> Ccp<Plain> {
-    let params = params(&ENTRY, &[&TOLD[..], words].concat(), &[]);
+    let params = params(&ENTRY, &[&REPORTED[..], words].concat(), &[]);
     let mut control = Ccp::new(&params, 10.0, Plain);
     control.on_window_change(&view(0), &WindowChange { cwnd: 100.0, ssthresh: 100.0 });
     control.on_ack(&view(0), &sample(200, 1000));

@@ -25,7 +25,7 @@ const CUBE_FACTOR: u64 = (1 << 40) / CUBE_RTT_SCALE;
 const BETA_SCALE: u32 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
 /// Before the first loss growth is at least one packet for so many.
 const FIRST_CNT: u32 = 20;
-const LEAST_CNT: u32 = 2;
+const MIN_CNT: u32 = 2;
 const UPDATE_INTERVAL: Duration = Duration::from_millis(31);
 
 /// `struct bictcp` without HyStart, and `snd_cwnd_cnt`.
@@ -100,7 +100,7 @@ impl LinuxGrowth {
             self.cnt = self.cnt.min(FIRST_CNT);
         }
         self.be_friendly(cwnd);
-        self.cnt = self.cnt.max(LEAST_CNT);
+        self.cnt = self.cnt.max(MIN_CNT);
     }
 
     fn target(&self, t: u64) -> u32 {

@@ -3,7 +3,7 @@ use crate::testbed::{Link, Network, ack, assert_near, view};
 use playpath_units::Duration;
 
 /// A ladder up to 5 Mbit/s, of which 1 Mbit/s is played with 10 s of buffer; `level` in seconds.
-fn told(level: f64) -> AppParameters {
+fn reported_level(level: f64) -> AppParameters {
     AppParameters {
         playout_buffer_bytes: 1_250_000,
         playout_buffer_free_bytes: Some(1_250_000 - (level * 125_000.0) as u64),
@@ -15,9 +15,9 @@ fn told(level: f64) -> AppParameters {
     }
 }
 
-fn pace(told: AppParameters) -> Option<f64> {
+fn pace(reported_level: AppParameters) -> Option<f64> {
     let mut cc = Sammy::new(&Params::defaults(ENTRY.params), 10.0);
-    cc.on_app_parameters(&view(0), &told);
+    cc.on_app_parameters(&view(0), &reported_level);
     cc.pacing_rate().map(|rate| rate.as_bits_per_sec() as f64)
 }
 
@@ -25,7 +25,7 @@ fn pace(told: AppParameters) -> Option<f64> {
 #[test]
 fn the_pace_by_hand() {
     for (level, expected) in [(0.0, 15e6), (4.0, 12e6), (10.0, 7.5e6)] {
-        assert_near(pace(told(level)).expect("paced"), expected, 1.0);
+        assert_near(pace(reported_level(level)).expect("paced"), expected, 1.0);
     }
 }
 
@@ -33,7 +33,7 @@ fn the_pace_by_hand() {
 #[test]
 fn the_level_is_reckoned_between_reports() {
     let mut cc = Sammy::new(&Params::defaults(ENTRY.params), 10.0);
-    cc.on_app_parameters(&view(0), &told(4.0));
+    cc.on_app_parameters(&view(0), &reported_level(4.0));
     cc.on_ack(&View { mss: 1500, ..view(1000) }, &Ack { delivered: 125, ..ack() });
     assert_near(cc.pacing_rate().expect("paced").as_bits_per_sec() as f64, 11.625e6, 1.0);
 }
@@ -53,7 +53,7 @@ fn windows_are_cubics_and_the_link_sees_the_pace() {
     }
     assert!(own.flows[0].lost > 0, "a sawtooth");
     let mut paced = Network::new(Link::PLAIN, sammy());
-    let full = AppParameters { object_duration: Some(Duration::from_secs(1000)), ..told(10.0) };
+    let full = AppParameters { object_duration: Some(Duration::from_secs(1000)), ..reported_level(10.0) };
     paced.flows[0].cc.on_app_parameters(&view(100), &full);
     let stats = paced.measure(Duration::from_secs(5), Duration::from_secs(20));
     assert_near(stats.rate(paced.now), 7.5e6 / 8.0 / 1460.0, 7.0);
@@ -62,6 +62,6 @@ fn windows_are_cubics_and_the_link_sees_the_pace() {
 
 #[test]
 fn who_does_not_tell_is_not_paced() {
-    assert_eq!(pace(AppParameters { top_rate: None, ..told(4.0) }), None);
-    assert_eq!(pace(AppParameters { object_bytes: None, ..told(4.0) }), None);
+    assert_eq!(pace(AppParameters { top_rate: None, ..reported_level(4.0) }), None);
+    assert_eq!(pace(AppParameters { object_bytes: None, ..reported_level(4.0) }), None);
 }

@@ -11,7 +11,7 @@ pub(super) static LAW: Law = Law {
     name: "slack",
     family: "slack",
     summary: ENTRY.summary,
-    slots: &[SETTINGS, TOLD],
+    slots: &[SETTINGS, REPORTED],
     phases: &["slow_start", "congestion_avoidance", "yielding"],
     details: &[
         "capacity_packets_per_s",
@@ -38,7 +38,7 @@ const SETTINGS: &[Slot] = &[
 ];
 
 /// Parameters set by the application, one word each.
-const TOLD: &[Slot] = &[
+const REPORTED: &[Slot] = &[
     Slot::new(8, 1, ParamSpec::number("pob_bytes", 0.0, (0.0, 1e9), "bytes", "playout buffer of the player")),
     Slot::new(
         9,

@@ -26,7 +26,7 @@ fn secs(n: u64) -> Duration {
 }
 
 /// 1 Mbit/s, 10 s of buffer; an object of 2 s that is as large as the rate says. `level` in seconds.
-fn told(level: f64) -> AppParameters {
+fn reported_level(level: f64) -> AppParameters {
     AppParameters {
         playout_buffer_bytes: 1_250_000,
         playout_buffer_free_bytes: Some(1_250_000 - (level * 125_000.0) as u64),
@@ -40,7 +40,7 @@ fn told(level: f64) -> AppParameters {
 
 /// 1 Mbit/s, and a minute of it in a buffer of a minute: longer than any reserve here.
 fn full_minute() -> AppParameters {
-    AppParameters { playout_buffer_bytes: 7_500_000, playout_buffer_free_bytes: Some(0), ..told(10.0) }
+    AppParameters { playout_buffer_bytes: 7_500_000, playout_buffer_free_bytes: Some(0), ..reported_level(10.0) }
 }
 
 /// A video that is far too fast for the link, so that only the buffer rules: its `level` hardly moves in a minute.
@@ -61,7 +61,7 @@ fn vast(level: f64) -> AppParameters {
 /// without any 4 s. Calm from 8 s, alarmed below 4 s: urgency (8 - 6) / (8 - 4) = 0.5, then 1.
 #[test]
 fn the_level_is_reckoned_between_reports() {
-    let mut playout = Playout::reported(Time::ZERO, None, &told(6.0)).expect("a buffer");
+    let mut playout = Playout::reported(Time::ZERO, None, &reported_level(6.0)).expect("a buffer");
     let urgency = |playout: &Playout| playout.urgency(0.8, 0.4, Duration::ZERO);
     playout.advance(Time::from_secs(1), 125_000);
     assert_close(urgency(&playout), 0.5);
@@ -70,7 +70,7 @@ fn the_level_is_reckoned_between_reports() {
     playout.advance(Time::from_secs(4), 0);
     assert_close(urgency(&playout), 1.0);
     // A reserve of 12 s makes the calm level 12 s and the alarm 6 s: with 6 s left all is urgent.
-    let playout = Playout::reported(Time::ZERO, None, &told(6.0)).expect("a buffer");
+    let playout = Playout::reported(Time::ZERO, None, &reported_level(6.0)).expect("a buffer");
     assert_close(playout.urgency(0.8, 0.4, secs(12)), 1.0);
 }
 
@@ -79,7 +79,7 @@ fn the_level_is_reckoned_between_reports() {
 /// time, when 12.5 s were sent.
 #[test]
 fn a_player_that_starts_does_not_drain_and_has_no_time() {
-    let start = AppParameters { playout_buffer_free_bytes: None, ..told(0.0) };
+    let start = AppParameters { playout_buffer_free_bytes: None, ..reported_level(0.0) };
     let mut playout = Playout::reported(Time::ZERO, None, &start).expect("a buffer");
     let urgency = |playout: &Playout| playout.urgency(0.8, 0.1, Duration::ZERO);
     playout.advance(Time::from_secs(2), 1_212_500);
@@ -100,7 +100,7 @@ fn a_player_that_starts_does_not_drain_and_has_no_time() {
 #[test]
 fn the_level_counts_all_paths() {
     let mut cc = with(&[("enough", 0.0), ("haste", 1.0)]);
-    cc.on_app_parameters(&view(0), &told(6.4));
+    cc.on_app_parameters(&view(0), &reported_level(6.4));
     let at_first = View { stream_acked: Some(5_000_000), ..view(0) };
     cc.on_ack(&at_first, &Ack { delivered: 10, may_grow: false, ..ack() });
     let later = View { stream_acked: Some(5_125_000), ..view(1000) };
@@ -112,10 +112,10 @@ fn the_level_counts_all_paths() {
 #[test]
 fn half_a_report_is_none() {
     let cases = [
-        AppParameters { object_bytes: None, ..told(9.0) },
-        AppParameters { object_duration: Some(Duration::ZERO), ..told(9.0) },
-        AppParameters { video_rate: Rate::from_bits_per_sec(0), ..told(9.0) },
-        AppParameters { playout_buffer_bytes: 0, ..told(9.0) },
+        AppParameters { object_bytes: None, ..reported_level(9.0) },
+        AppParameters { object_duration: Some(Duration::ZERO), ..reported_level(9.0) },
+        AppParameters { video_rate: Rate::from_bits_per_sec(0), ..reported_level(9.0) },
+        AppParameters { playout_buffer_bytes: 0, ..reported_level(9.0) },
     ];
     for case in cases {
         assert!(Playout::reported(Time::ZERO, None, &case).is_none(), "{case:?}");
@@ -140,7 +140,7 @@ fn measured_at(rtt_ms: u64, rate: u32) -> Slack {
 
 /// A player that has run dry.
 fn dry() -> AppParameters {
-    AppParameters { is_urgent: true, ..told(0.0) }
+    AppParameters { is_urgent: true, ..reported_level(0.0) }
 }
 
 /// Told of a player that is dry, with CUBIC's cuts.
@@ -167,9 +167,9 @@ fn a_loss_counts_if_it_comes_with_a_queue() {
     assert_close(cc.cwnd(), 70.0);
     let mut strict = measured(100);
     strict.settings.tolerance = 0.0;
-    let mut untold = measured(100);
-    untold.playout = None;
-    for mut cc in [strict, untold] {
+    let mut unreported = measured(100);
+    unreported.playout = None;
+    for mut cc in [strict, unreported] {
         cc.on_congestion(&view(40), &loss(100));
         assert_close(cc.cwnd(), 70.0);
     }
@@ -292,7 +292,7 @@ fn a_hostile_claim_gains_nothing() {
         }
         windows
     };
-    let adapts = AppParameters { top_rate: Some(Rate::from_bits_per_sec(20_000_000)), ..told(9.9) };
+    let adapts = AppParameters { top_rate: Some(Rate::from_bits_per_sec(20_000_000)), ..reported_level(9.9) };
     let claim = AppParameters { is_urgent: true, playout_buffer_free_bytes: Some(u64::MAX), ..adapts };
     assert_eq!(run(Some(adapts)), run(Some(claim)));
     assert_eq!(run(None), run(Some(AppParameters { top_rate: None, ..dry() })));
@@ -305,8 +305,8 @@ fn a_hostile_claim_gains_nothing() {
 #[test]
 fn a_short_viewer_counts_for_four_and_one_that_adapts_for_two() {
     let top = |mbps: u64| Some(Rate::from_bits_per_sec(mbps * 1_000_000));
-    let waits = AppParameters { playout_buffer_free_bytes: None, ..told(0.0) };
-    let low = AppParameters { top_rate: top(5), ..told(10.0) };
+    let waits = AppParameters { playout_buffer_free_bytes: None, ..reported_level(0.0) };
+    let low = AppParameters { top_rate: top(5), ..reported_level(10.0) };
     let silent = AppParameters { object_bytes: None, ..dry() };
     let waits_and_adapts = AppParameters { top_rate: top(50), ..waits };
     for (rate, report, after) in [
@@ -316,7 +316,7 @@ fn a_short_viewer_counts_for_four_and_one_that_adapts_for_two() {
         (100, low, 85.0),
         (500, low, 70.0),
         (1000, dry(), 70.0),
-        (1000, told(10.0), 70.0),
+        (1000, reported_level(10.0), 70.0),
         (100, silent, 70.0),
     ] {
         let mut cc = measured_at(150, rate);
@@ -348,7 +348,8 @@ fn a_cut_takes_a_packet_at_least() {
 /// of who yields, it does. After a timeout slow start is a first one.
 #[test]
 fn a_viewer_without_time_keeps_its_pipe() {
-    let of_top = |mbps: u64| AppParameters { top_rate: Some(Rate::from_bits_per_sec(mbps * 1_000_000)), ..told(10.0) };
+    let of_top =
+        |mbps: u64| AppParameters { top_rate: Some(Rate::from_bits_per_sec(mbps * 1_000_000)), ..reported_level(10.0) };
     let first = f64::INFINITY;
     let cases = [
         (Some(of_top(50)), 100.0, first),
@@ -375,7 +376,7 @@ fn a_viewer_without_time_keeps_its_pipe() {
 #[test]
 fn a_paced_flow_comes_back_from_an_outage() {
     let mut cc = measured_at(100, 1000);
-    cc.on_app_parameters(&view(40), &told(10.0));
+    cc.on_app_parameters(&view(40), &reported_level(10.0));
     cc.on_ack(&view(41), &Ack { may_grow: false, ..ack() });
     cc.on_rto(&view(300), &Rto { flight_size: 10, reduces: true });
     assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, f64::INFINITY));
@@ -393,11 +394,11 @@ fn pacing_by_hand() {
     let mut starting = measured_at(100, 1000);
     starting.on_window_change(&view(40), &WindowChange { cwnd: 100.0, ssthresh: 200.0 });
     assert_near(pace_of(starting, None), 2.0 * of_window, 1e-6);
-    assert_near(rate(Some(told(9.8))), 1.5e6, 1e-6);
+    assert_near(rate(Some(reported_level(9.8))), 1.5e6, 1e-6);
     // Of 10 s between 8 and 4 the urgency of 5.95 s is 0.51, more than `haste`, which holds while the reserve lasts, 5.3 s: 1.5 / 0.5.
     // That of 5 s is 0.75, and a little less with the packet of the ACK.
-    assert_near(rate(Some(told(5.95))), 1.5e6 / 0.5, 1e-6);
-    assert_near(rate(Some(told(5.0))), 1.5e6 / 0.25, 0.1e6);
+    assert_near(rate(Some(reported_level(5.95))), 1.5e6 / 0.5, 1e-6);
+    assert_near(rate(Some(reported_level(5.0))), 1.5e6 / 0.25, 0.1e6);
 }
 
 fn pace_of(mut cc: Slack, report: Option<AppParameters>) -> f64 {
@@ -413,7 +414,7 @@ fn pace_of(mut cc: Slack, report: Option<AppParameters>) -> f64 {
 /// that nobody paces grows.
 #[test]
 fn a_window_that_the_pace_leaves_untried_does_not_grow() {
-    for (report, grows) in [(Some(told(9.8)), false), (None, true)] {
+    for (report, grows) in [(Some(reported_level(9.8)), false), (None, true)] {
         let mut cc = measured_at(100, 1000);
         if let Some(report) = &report {
             cc.on_app_parameters(&view(40), report);
@@ -433,15 +434,15 @@ fn a_window_that_the_pace_leaves_untried_does_not_grow() {
 fn a_full_buffer_at_a_low_rung_is_no_reason_to_yield() {
     let top = Some(Rate::from_bits_per_sec(5_000_000));
     let low = AppParameters { top_rate: top, ..full_minute() };
-    let untold = pace_of(measured_at(100, 600), None);
-    assert_near(pace_of(measured_at(100, 600), Some(low)), untold, 1e-6);
-    assert_near(pace_of(measured_at(100, 400), Some(low)), 1.2 * untold, 1e-6);
+    let unreported = pace_of(measured_at(100, 600), None);
+    assert_near(pace_of(measured_at(100, 600), Some(low)), unreported, 1e-6);
+    assert_near(pace_of(measured_at(100, 400), Some(low)), 1.2 * unreported, 1e-6);
     assert_near(pace_of(measured_at(100, 700), Some(low)), 7.5e6, 1e-6);
-    assert_near(pace_of(measured_at(100, 700), Some(AppParameters { top_rate: None, ..low })), untold, 1e-6);
+    assert_near(pace_of(measured_at(100, 700), Some(AppParameters { top_rate: None, ..low })), unreported, 1e-6);
     let mut climbed = measured_at(100, 600);
     climbed.on_app_parameters(&view(40), &low);
     let at_the_top = AppParameters { video_rate: Rate::from_bits_per_sec(5_000_000), ..low };
-    assert_near(pace_of(climbed, Some(at_the_top)), untold, 1e-6);
+    assert_near(pace_of(climbed, Some(at_the_top)), unreported, 1e-6);
     let mut cc = measured_at(100, 700);
     cc.on_app_parameters(&view(40), &low);
     cc.on_ack(&view(40), &Ack { may_grow: false, ..ack() });
@@ -475,15 +476,15 @@ fn a_level_is_calm_that_lasts_until_a_share_is_won_back() {
     let reserve_of = |rate: u32, srtt_ms: u64, report: &AppParameters| {
         let mut cc = measured_at(100, rate);
         cc.on_app_parameters(&view(40), report);
-        let (_, top) = cc.told().expect("told");
+        let (_, top) = cc.reported().expect("told");
         let at = View { srtt: Duration::from_millis(srtt_ms), ..view(40) };
         cc.reserve(&at, top).as_secs_f64()
     };
-    let reserve = |rate: u32, srtt_ms: u64| reserve_of(rate, srtt_ms, &told(10.0));
+    let reserve = |rate: u32, srtt_ms: u64| reserve_of(rate, srtt_ms, &reported_level(10.0));
     assert_near(reserve(200, 100), 5.33, 0.02);
     assert_near(reserve(32, 100), 14.4, 0.1);
     assert_near(reserve(200, 400), 24.2, 0.2);
-    let adapts = AppParameters { video_rate: Rate::from_bits_per_sec(500_000), ..told(10.0) };
+    let adapts = AppParameters { video_rate: Rate::from_bits_per_sec(500_000), ..reported_level(10.0) };
     assert_near(reserve_of(200, 100, &adapts), 7.60, 0.02);
 }
 

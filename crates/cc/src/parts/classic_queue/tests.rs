@@ -29,7 +29,7 @@ fn a_round_trip_that_varies_tells_a_classic_queue() {
 #[test]
 fn a_score_is_not_for_good() {
     let view = View { min_rtt: Duration::from_millis(20), ..View::new(playpath_units::Time::ZERO, 1448) };
-    let mut queue = ClassicQueue { srtt: 0.020, deviation: LEAST_DEVIATION, score: MOST };
+    let mut queue = ClassicQueue { srtt: 0.020, deviation: MIN_DEVIATION, score: MAX };
     assert_eq!(queue.floor(), CLASSIC_ALPHA);
     queue.end_round(&view);
     queue.end_round(&view);

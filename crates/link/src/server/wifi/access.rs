@@ -13,8 +13,8 @@ use playpath_units::random::Stream;
 use playpath_units::{Duration, Time};
 
 /// Contention windows (20 MHz OFDM, best effort).
-const LEAST_WINDOW: u64 = 15;
-const MOST_WINDOW: u64 = 1023;
+const MIN_WINDOW: u64 = 15;
+const MAX_WINDOW: u64 = 1023;
 /// Doublings from the least to the most.
 const STAGES: u32 = 6;
 
@@ -100,6 +100,6 @@ impl Access {
 }
 
 fn backoff(stage: u32, stream: &mut Stream) -> u64 {
-    let window = (((LEAST_WINDOW + 1) << stage) - 1).min(MOST_WINDOW);
+    let window = (((MIN_WINDOW + 1) << stage) - 1).min(MAX_WINDOW);
     (stream.uniform() * (window + 1) as f64) as u64
 }

@@ -64,8 +64,8 @@ config! {
 }
 
 /// Most bytes and most airtime of an aggregate.
-const MOST_BYTES: u64 = 65_535;
-const MOST_AIRTIME: Duration = Duration::from_millis(4);
+const MAX_BYTES: u64 = 65_535;
+const MAX_AIRTIME: Duration = Duration::from_millis(4);
 /// Size of the packets for which a nominal rate is given, and of those of other stations.
 const USUAL_BYTES: u64 = 1500;
 
@@ -93,8 +93,7 @@ impl WifiConfig {
     /// Frames of usual size in a full aggregate at this rate.
     fn full_aggregate(&self, mode: Mode) -> u64 {
         let frame = self.standard.frame_bytes(USUAL_BYTES, self.is_aggregated());
-        let fits =
-            |count: u64| count * frame <= MOST_BYTES && self.standard.airtime(mode, count * frame) <= MOST_AIRTIME;
+        let fits = |count: u64| count * frame <= MAX_BYTES && self.standard.airtime(mode, count * frame) <= MAX_AIRTIME;
         (1..=self.most_frames()).rev().find(|count| fits(*count)).unwrap_or(1)
     }
 
@@ -203,7 +202,7 @@ impl WifiServer {
         let standard = self.config.standard;
         let frame = standard.frame_bytes(self.assumed_bytes, self.config.is_aggregated());
         let mode = standard.modes()[rate];
-        let fits = |count: u64| count * frame <= MOST_BYTES && standard.airtime(mode, count * frame) <= MOST_AIRTIME;
+        let fits = |count: u64| count * frame <= MAX_BYTES && standard.airtime(mode, count * frame) <= MAX_AIRTIME;
         (2..=packets.min(self.config.most_frames())).rev().find(|count| fits(*count)).unwrap_or(1)
     }
 

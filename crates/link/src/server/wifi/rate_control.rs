@@ -14,7 +14,7 @@ use playpath_units::{Duration, Time};
 const INTERVAL: Duration = Duration::from_millis(100);
 const WEIGHT: f64 = 0.25;
 /// A rate that delivers less counts as delivering nothing.
-const LEAST_SUCCESS: f64 = 0.1;
+const MIN_SUCCESS: f64 = 0.1;
 const SAMPLE_EVERY: u32 = 10;
 
 pub(super) struct Minstrel {
@@ -69,7 +69,7 @@ impl Minstrel {
         }
         (self.tried, self.delivered) = ([0; MODES], [0; MODES]);
         let throughput = |rate: usize| match self.success[rate] {
-            low if low < LEAST_SUCCESS => 0.0,
+            low if low < MIN_SUCCESS => 0.0,
             success => success * f64::from(modes[rate].bits_per_symbol),
         };
         let best_but = |barred: usize, worth: &dyn Fn(usize) -> f64| {

@@ -9,7 +9,7 @@ use std::net::UdpSocket;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-pub const MOST_BYTES: usize = 65_535;
+pub const MAX_BYTES: usize = 65_535;
 /// Datagrams of one call, as quinn's own driver has it.
 pub const SEGMENTS: usize = 10;
 const IDLE: Duration = Duration::from_millis(100);
@@ -62,7 +62,7 @@ impl Socket {
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         let _ = state.set_send_buffer_size(UdpSockRef::from(&socket), 4 << 20);
         let _ = state.set_recv_buffer_size(UdpSockRef::from(&socket), 4 << 20);
-        Ok(Socket { socket, state, buffer: vec![0; MOST_BYTES * BATCH_SIZE] })
+        Ok(Socket { socket, state, buffer: vec![0; MAX_BYTES * BATCH_SIZE] })
     }
     pub fn wait(&self, due: Option<Duration>) -> std::io::Result<()> {
         let wait = due.unwrap_or(IDLE).min(IDLE);
@@ -74,7 +74,7 @@ impl Socket {
     /// Datagrams that have come, with where each is from.
     pub fn receive(&mut self) -> std::io::Result<Vec<(RecvMeta, Vec<u8>)>> {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
-        let mut slices: Vec<IoSliceMut> = self.buffer.chunks_mut(MOST_BYTES).map(IoSliceMut::new).collect();
+        let mut slices: Vec<IoSliceMut> = self.buffer.chunks_mut(MAX_BYTES).map(IoSliceMut::new).collect();
         let count = match self.state.recv(UdpSockRef::from(&self.socket), &mut slices, &mut metas) {
             Ok(count) => count,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused) => 0,
@@ -215,7 +215,7 @@ macro_rules! server {
                     handles.into_iter().for_each(|handle| self.turn(Instant::now(), handle));
                     if self.sampled_at.is_some_and(|at| now >= at) {
                         self.sampled_at = Some(now + std::time::Duration::from_millis(20));
-                        self.clients.values_mut().for_each(tell);
+                        self.clients.values_mut().for_each(notify);
                     }
                 }
             }
@@ -278,7 +278,7 @@ macro_rules! server {
             }
         }
 
-        fn tell(client: &mut Client) {
+        fn notify(client: &mut Client) {
             let found = sample(&mut client.connection);
             let line = serde_json::json!({
                 "time_s": super::both::monotonic_s(),

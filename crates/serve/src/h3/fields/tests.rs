@@ -27,8 +27,8 @@ fn other_octets_than_ascii() {
 fn what_is_encoded_is_decoded() {
     let long = "x".repeat(700);
     let fields = [(":status", "206"), ("content-type", "video/mp4"), ("x-long-name-of-a-header", long.as_str())];
-    let told: Vec<Field> = fields.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    assert_eq!(decode(&encode(fields.into_iter())), Some(told));
+    let expected: Vec<Field> = fields.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    assert_eq!(decode(&encode(fields.into_iter())), Some(expected));
 }
 
 #[test]

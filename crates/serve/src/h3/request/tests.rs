@@ -133,7 +133,7 @@ fn priorities_that_come_before_their_requests() {
     let mut early = Early::default();
     (0..1000).for_each(|index| early.keep(4 * index, urgent(1)));
     early.keep(3996, urgent(7));
-    assert_eq!(early.len(), MOST_EARLY);
+    assert_eq!(early.len(), MAX_EARLY);
     assert_eq!(early.take(4), None, "it gave way to later ones");
     assert_eq!(early.take(3992), Some(urgent(1)));
     assert_eq!(early.take(3996), Some(urgent(7)));

@@ -4,15 +4,15 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use std::sync::Arc;
 
 /// What `from` says next goes to `to`; keys that it has then go into its ring.
-fn speak(from: &mut Connection, ring: &mut Keyring, to: &mut Connection) {
+fn exchange(from: &mut Connection, ring: &mut Keyring, to: &mut Connection) {
     loop {
-        let mut said = Vec::new();
-        let change = from.write_hs(&mut said);
-        to.read_hs(&said).unwrap();
+        let mut sent = Vec::new();
+        let change = from.write_hs(&mut sent);
+        to.read_hs(&sent).unwrap();
         match change {
             Some(KeyChange::Handshake { keys }) => ring.install(Space::Handshake, keys, None),
             Some(KeyChange::OneRtt { keys, next }) => ring.install(Space::Data, keys, Some(next)),
-            None if said.is_empty() => return,
+            None if sent.is_empty() => return,
             None => {}
         }
     }
@@ -36,8 +36,8 @@ fn rings() -> [Keyring; 2] {
     let mut client = Connection::from(ClientConnection::new(config, Version::V1, name, vec![]).unwrap());
     let mut rings = [Keyring::new(b"original"), Keyring::new(b"original")];
     for _ in 0..2 {
-        speak(&mut client, &mut rings[1], &mut server);
-        speak(&mut server, &mut rings[0], &mut client);
+        exchange(&mut client, &mut rings[1], &mut server);
+        exchange(&mut server, &mut rings[0], &mut client);
     }
     rings
 }

@@ -73,7 +73,7 @@ pub struct PathStats {
     /// Chunks scheduled on it that another path carries as well.
     pub reinjected_packets: u64,
     pub reinjected_bytes: u64,
-    /// Times that it was taken for potentially failed, or was lost.
+    /// Times that it was considered potentially failed, or was lost.
     pub failures: u64,
     /// Times that its window was halved for holding up the connection.
     pub penalties: u64,
@@ -245,7 +245,7 @@ impl DataLevel {
         self.room
     }
 
-    /// A write was cut, or not.
+    /// Whether the last write was cut short.
     pub fn set_writer_waiting(&mut self, is_waiting: bool) {
         self.is_writer_waiting = is_waiting;
     }
@@ -353,7 +353,7 @@ impl DataLevel {
         self.events.pop_front()
     }
 
-    /// Hear of more, or less, from now on.
+    /// Set the level of detail of the events reported from now on.
     pub fn set_watch(&mut self, watch: Watch) {
         self.watch = watch;
     }

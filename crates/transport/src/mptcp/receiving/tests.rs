@@ -47,7 +47,7 @@ fn data_behind_a_gap_take_room() {
     let mut receiver = receiver();
     arrive(&mut receiver, 110, 2848, 12_816);
     assert_eq!(receiver.window(0), 81_920 - 9968);
-    assert!(receiver.can_tell_as_much(0, 0) && !receiver.can_tell_as_much(0, 1424) && !receiver.is_empty());
+    assert!(receiver.can_advertise_as_much(0, 0) && !receiver.can_advertise_as_much(0, 1424) && !receiver.is_empty());
     arrive(&mut receiver, 111, 1424, 2848);
     receiver.read(11_392, |_| ());
     assert_eq!((receiver.window(0), receiver.is_empty()), (81_920, true));
@@ -73,6 +73,6 @@ fn each_subflow_tells_a_window_within_its_own_threshold() {
     arrive_over(&mut receiver, 1, 70_000, 110, 1424, 2848);
     receiver.read(1424, |_| ());
     assert_eq!((receiver.window(1), receiver.edge()), (80_496, 1424 + 81_920));
-    assert!(!receiver.can_tell_as_much(1, 0));
+    assert!(!receiver.can_advertise_as_much(1, 0));
     assert_eq!((receiver.window(0), receiver.edge()), (81_920, 2848 + 81_920));
 }

@@ -29,7 +29,7 @@ const LAMBDA: (f64, f64) = (1.0, 1.3);
 /// Change of lambda per smallest SRTT of the slow path, with and without a retransmission that the window forced.
 const STEP: (f64, f64) = (0.04, -0.01);
 /// Initial slow start: the window doubles at most so often.
-const MOST_ROUNDS: f64 = 16.0;
+const MAX_ROUNDS: f64 = 16.0;
 
 #[derive(Debug)]
 struct Blest {
@@ -60,7 +60,7 @@ fn fast_packets(fast: &SubflowView, slow: &SubflowView) -> f64 {
     let (low, high) = fast.srtt_range;
     let rounds = linger(slow).ratio((low + high) / 2) + 1.0;
     if fast.ssthresh.is_infinite() {
-        return fast.cwnd * (libm::exp2(rounds.min(MOST_ROUNDS)) - 1.0);
+        return fast.cwnd * (libm::exp2(rounds.min(MAX_ROUNDS)) - 1.0);
     }
     let window = fast.cwnd.max(fast.ssthresh + 1.0);
     (window + (rounds - 1.0) / 2.0) * rounds

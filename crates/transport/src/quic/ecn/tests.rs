@@ -18,10 +18,10 @@ fn right_counts_validate_and_ce_is_congestion() {
 #[test]
 fn wrong_counts_end_it() {
     // Missing; too few; remarked as ECT(1); more than was sent. Below: fewer CE than before.
-    for told in [None, counts(1, 0, 0), counts(0, 2, 0), counts(11, 0, 0)] {
+    for reported in [None, counts(1, 0, 0), counts(0, 2, 0), counts(11, 0, 0)] {
         let mut ecn = Ecn::new(Codepoint::Ect0);
-        ecn.on_ack(2, told, 2, 10);
-        assert!(!ecn.marks(), "{told:?}");
+        ecn.on_ack(2, reported, 2, 10);
+        assert!(!ecn.marks(), "{reported:?}");
     }
     let mut ecn = Ecn::new(Codepoint::Ect0);
     ecn.on_ack(2, counts(2, 0, 1), 3, 10);

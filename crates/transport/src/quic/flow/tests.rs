@@ -10,9 +10,9 @@ fn worked_tuning() {
     grant.on_read(Time::from_millis(30), 49, srtt, &flow);
     assert!(!grant.is_pending());
     grant.on_read(Time::from_millis(30), 1, srtt, &flow);
-    assert_eq!((grant.is_pending(), grant.tell()), (true, 150));
+    assert_eq!((grant.is_pending(), grant.advertise()), (true, 150));
     grant.on_read(Time::from_millis(40), 60, srtt, &flow);
-    assert_eq!(grant.tell(), 310);
+    assert_eq!(grant.advertise(), 310);
     grant.on_read(Time::from_millis(50), 190, srtt, &flow);
-    assert_eq!((grant.tell(), grant.limit()), (300 + 300, 600));
+    assert_eq!((grant.advertise(), grant.limit()), (300 + 300, 600));
 }

@@ -2,21 +2,21 @@
 //! carry.
 //!
 //! In the order of MPTCP's data level ([`crate::mptcp::level`]): copies of redundant schedulers, data that was lost or is new, relief of a
-//! full window or buffer, copies when everything is given out. "The oldest data" is that of the packet which has been out longest.
+//! full window or buffer, copies when everything is assigned. "The oldest data" is that of the packet which has been in flight longest.
 //!
-//! What a path is given waits there for its window and its pacing. A copy has the frames of one packet and a packet of its own; if one of the
-//! two is lost while the other is out, nothing goes again.
+//! Data assigned to a path waits there for its window and its pacing. A copy carries the frames of one packet in a packet of its own; if
+//! one of the two is lost while the other is in flight, nothing is retransmitted.
 
 use super::super::Connection;
 use super::super::lane::{Lane, Standing};
 use super::super::packet::{Frame, FrameList, Space};
-use super::super::sending::LEAST_ROOM;
+use super::super::sending::MIN_ROOM;
 use super::super::sent::Sent;
 use crate::mptcp::level::{Switch, SwitchSide};
 use crate::mptcp::scheduler::{Blockage, Context, Decision, Relief, SubflowView};
 use playpath_units::{Duration, Time};
 
-/// Type, id and offset of a STREAM frame in mid-stream.
+/// Bytes of the type, id and offset of a STREAM frame in mid-stream.
 const DATA_FRAME: u32 = 6;
 
 /// Time during which data waited behind gaps.
@@ -78,7 +78,7 @@ impl Connection {
         }
     }
 
-    /// New data, or before it lost data again, to the path that the scheduler names for the next packet: to it they are the same.
+    /// Assign lost data, or else new data, to the path that the scheduler chooses for the next packet; it does not distinguish the two.
     fn give_data(&mut self, now: Time) -> bool {
         let (unsent, window_left) = (self.streams.unsent(), self.streams.window_left());
         let Some(multi) = &mut self.multi else { return false };
@@ -105,7 +105,7 @@ impl Connection {
         has_any
     }
 
-    /// What a packet holds of the streams, to a path: whether data is among it that was sent before, and whether there was anything.
+    /// Assign the stream frames of one packet to a path. Returns whether they contain data sent before, and whether there were any.
     fn fill_queue(&mut self, path: u8) -> (bool, bool) {
         self.turn_to(path);
         let (mut room, mut is_again, mut count) = (self.packet_room(), false, 0);
@@ -114,7 +114,7 @@ impl Connection {
             self.lane.queue.push(frame, false, 0);
             count = 1;
         }
-        while count < FrameList::CAPACITY && room >= LEAST_ROOM {
+        while count < FrameList::CAPACITY && room >= MIN_ROOM {
             let Some(next) = self.streams.next_frame(room) else { break };
             room -= next.bytes;
             self.lane.queue.push(next.frame, next.is_again, 0);
@@ -123,7 +123,7 @@ impl Connection {
         (is_again, count > 0)
     }
 
-    /// Frames without data: the scheduler has no say, they go on the fastest path that works.
+    /// Frames without data are sent on the fastest working path, without the scheduler.
     fn give_control(&mut self) -> bool {
         let has_frames = self.streams.has_frames();
         let Some(multi) = &mut self.multi else { return false };
@@ -157,7 +157,7 @@ impl Connection {
         longest.is_some_and(|longest| multi.scheduler.wants_copies(longest)) && self.give_copy()
     }
 
-    /// The scheduler may want the oldest data on a faster path, too, and a window halved.
+    /// The scheduler may want the oldest data on a faster path as well, and a window halved.
     fn relieve(&mut self, now: Time, blockage: Blockage, waiting: (u64, u64)) -> bool {
         let held = |lane: &Lane| oldest(lane, 0).map(|sent| (sent.stamp.sent_at, lane.id, sent.carriers));
         let Some((_, holder, carriers)) = self.lanes().filter_map(held).min() else { return false };
@@ -185,7 +185,7 @@ impl Connection {
         self.copy(holder, path as u8)
     }
 
-    /// To the fastest path with room, the oldest data that it has not carried.
+    /// Copy to the fastest path with room the oldest data that it has not carried.
     fn give_copy(&mut self) -> bool {
         let Some(multi) = &self.multi else { return false };
         let open = multi.views.iter().filter(|view| view.is_eligible() && !view.is_backup);
@@ -215,7 +215,7 @@ impl Connection {
         true
     }
 
-    /// A packet is lost: do other paths that work still carry its data?
+    /// A packet is lost. Returns whether other working paths still carry its data.
     pub(in super::super) fn is_carried_elsewhere(&self, sent: &Sent, frame: &Frame) -> bool {
         let Frame::Stream { id, offset, len, .. } = *frame else { return false };
         if sent.carriers == 0 {
@@ -253,7 +253,7 @@ impl super::Multi {
         self.path_stats[path].reinjected_bytes += bytes;
     }
 
-    /// New data was given to `path`. The views are still those of the decision.
+    /// New data was assigned to `path`. The views are still those of the decision.
     fn note_new(&mut self, now: Time, path: usize, (bytes, reason): (u64, &'static str)) {
         self.path_stats[path].scheduled_packets += 1;
         self.path_stats[path].scheduled_bytes += bytes;

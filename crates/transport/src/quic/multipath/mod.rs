@@ -1,17 +1,17 @@
-//! One connection over several paths: opening and validating them, which is usable, failover, and what the scheduler of MPTCP's kind
-//! ([`crate::mptcp::scheduler`]) is asked.
+//! One connection over several paths: opening and validating them, which are usable, failover, and the calls of the scheduler, which is
+//! one of MPTCP's ([`crate::mptcp::scheduler`]).
 //!
 //! Reference: draft-ietf-quic-multipath-21 §2.1 (path ids), §3.1 (the client opens paths once the handshake is confirmed; a path is
-//! validated before it carries data), §4.1 (PATH_ACK), §4.3 (status), §5 (RFC 9002 for each path by itself). Schedulers and what is sent
-//! twice are left to implementations (§5.5); ours are those of MPTCP with QUIC's own data level: frames, which may go again on any
-//! path, where MPTCP has chunks that are bound to a subflow's stream.
+//! validated before it carries data), §4.1 (PATH_ACK), §4.3 (status), §5 (RFC 9002 for each path separately). Schedulers and redundant
+//! transmission are left to implementations (§5.5); ours are those of MPTCP with QUIC's own data level: frames, which may be retransmitted
+//! on any path, whereas MPTCP has chunks that are bound to a subflow's stream.
 //! Differences from the reference:
-//! 1. The simulator's ends issue no connection ids (PATH_NEW_CONNECTION_ID, MAX_PATH_ID): there are as many as there are paths; on real
-//!    sockets `crates/serve` does. They abandon no path for good, and one that cannot be validated is tried again and again.
+//! 1. The simulator's endpoints issue no connection ids (PATH_NEW_CONNECTION_ID, MAX_PATH_ID): there are as many as there are paths; on
+//!    real sockets `crates/serve` does. They never abandon a path, and keep trying one that cannot be validated.
 //! 2. What was received on a path is acknowledged on it; the draft allows any.
-//! 3. A path is taken for failed after two probe timeouts without an answer while another works; the draft leaves that to
-//!    implementations. Then all that is outstanding there goes again elsewhere, until something is acknowledged.
-//! 4. 0-RTT data goes on the first path; so does the handshake.
+//! 3. A path is considered failed after two probe timeouts without an answer while another works; the draft leaves that to
+//!    implementations. Then all that is outstanding there is retransmitted on other paths, until something is acknowledged on it.
+//! 4. 0-RTT data and the handshake are sent on the first path.
 //!
 //! Tested by `tests/quic_multipath.rs`, in the simulator by `tests/quic_paths.rs`.
 
@@ -21,7 +21,7 @@ use super::lane::{Lane, Standing};
 use super::migration::Route;
 use super::packet::{Datagram, Frame, Kind, Space};
 use super::{Connection, Info, Stats};
-use crate::mptcp::MOST_PATHS;
+use crate::mptcp::MAX_PATHS;
 use crate::mptcp::level::{LevelStats, PathStats};
 use crate::mptcp::scheduler::{Scheduler, SubflowView};
 use crate::mptcp::{Switch, level};
@@ -30,7 +30,7 @@ use playpath_cc::{AppParameters, CongestionControl, Sibling};
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// Probe timeouts after which a path is taken for failed while another works.
+/// Probe timeouts after which a path is considered failed while another works.
 const FAILED_AFTER: u32 = 2;
 
 /// State of a connection over several paths other than the current path.
@@ -40,12 +40,12 @@ pub(super) struct Multi {
     #[expect(clippy::vec_box, reason = "they change places with the one at hand")]
     others: Vec<Box<Lane>>,
     is_coupled: bool,
-    /// By path, as of the last decision.
+    /// The scheduler's view of each path, as of the last decision.
     views: Vec<SubflowView>,
     status: VecDeque<Frame>,
-    /// Packets that a failed path held, not yet given to others.
+    /// Packets of a failed path that are not yet assigned to others.
     owed: u64,
-    /// Bytes of new data given to paths.
+    /// Bytes of new data assigned to paths.
     given: u64,
     last: Option<(usize, Time)>,
     last_on_wire: Option<usize>,
@@ -63,8 +63,8 @@ impl Multi {
 }
 
 impl Connection {
-    /// The connection may use further paths, with a control for each; at a client they are opened when the handshake is confirmed.
-    /// Before anything else is done with it. `is_coupled`: the controls want to know of each other.
+    /// Allow the connection to use further paths, with a control for each; a client opens them when the handshake is confirmed.
+    /// Must be called before anything else. `is_coupled`: the controls use one another's state.
     pub fn with_paths(
         mut self,
         controls: Vec<Box<dyn CongestionControl>>,
@@ -75,7 +75,7 @@ impl Connection {
         self
     }
 
-    /// The same, before anything is sent in 1-RTT packets.
+    /// The same, but may be called until anything is sent in 1-RTT packets.
     pub fn add_paths(
         &mut self,
         controls: Vec<Box<dyn CongestionControl>>,
@@ -83,7 +83,7 @@ impl Connection {
         is_coupled: bool,
     ) {
         let count = 1 + controls.len();
-        assert!(count <= MOST_PATHS, "{count} paths; at most {MOST_PATHS} are possible");
+        assert!(count <= MAX_PATHS, "{count} paths; at most {MAX_PATHS} are possible");
         let route = |id: u8| if self.is_client { Route::of_client(id) } else { self.lane.route.further(id) };
         let further = |(control, id): (_, u8)| Box::new(Lane::further(id, route(id), &self.config, control));
         let others: Vec<_> = controls.into_iter().zip(1..).map(further).collect();
@@ -112,7 +112,7 @@ impl Connection {
     pub fn path_count(&self) -> usize {
         self.lanes().count()
     }
-    /// A path carries data, and is not taken for failed.
+    /// The path carries data and is not considered failed.
     pub fn is_path_usable(&self, path: usize) -> bool {
         self.lane(path).is_some_and(|lane| lane.standing == Standing::Open)
     }
@@ -121,7 +121,7 @@ impl Connection {
         let opened = |lane: &&Lane| matches!(lane.standing, Standing::Open | Standing::Failed);
         self.lane(path).filter(opened).map(|lane| self.info_of(lane))
     }
-    /// Counters of a path; of the only one those of the connection.
+    /// Counters of a path; with a single path those of the connection.
     pub fn path_stats(&self, path: usize) -> Stats {
         match self.multi {
             None => self.stats(),
@@ -139,11 +139,11 @@ impl Connection {
         let frame = Frame::PathStatus { path_id: path as u8, sequence: lane.status_sent, is_backup };
         self.multi.iter_mut().for_each(|multi| multi.status.push_back(frame));
     }
-    /// Keep changes of path for [`poll_switch`](Self::poll_switch).
+    /// Record changes of path for [`poll_switch`](Self::poll_switch).
     pub fn log_switches(&mut self) {
         self.multi.iter_mut().for_each(|multi| multi.switches = Some(VecDeque::new()));
     }
-    /// The oldest change of path not yet taken.
+    /// The oldest change of path not yet polled.
     pub fn poll_switch(&mut self) -> Option<Switch> {
         self.multi.as_mut()?.switches.as_mut()?.pop_front()
     }
@@ -154,7 +154,7 @@ impl Connection {
     pub fn level_stats_of(&self, path: usize) -> Option<&level::PathStats> {
         self.multi.as_ref()?.path_stats.get(path)
     }
-    /// Time that data of any stream has waited behind a gap, up to `now`, and most bytes that did.
+    /// Time that data of any stream has waited behind a gap, up to `now`, and the maximum of bytes that did.
     pub fn blocked_behind_gaps(&self, now: Time) -> (Duration, u64) {
         self.multi.as_ref().map_or((Duration::ZERO, 0), |multi| multi.blocked.until(now))
     }
@@ -191,7 +191,7 @@ impl Connection {
         }
     }
 
-    /// A datagram comes on the path at hand.
+    /// A datagram arrived on the current path.
     #[inline(always)]
     pub(super) fn meet_path(&mut self, now: Time) {
         if self.lane.standing == Standing::Idle && !self.is_client {
@@ -224,7 +224,7 @@ impl Connection {
         self.show_siblings();
     }
 
-    /// It could not be validated: the client tries again, the server waits for it.
+    /// The current path could not be validated: the client tries again, the server waits for it.
     pub(super) fn path_is_invalid(&mut self, now: Time) {
         self.lane.standing = Standing::Idle;
         if self.is_client {
@@ -279,7 +279,7 @@ impl Connection {
         self.show_siblings();
     }
 
-    /// Update the state that coupled controls see of each other.
+    /// Update the state that coupled controls share.
     fn show_siblings(&mut self) {
         let acked = self.streams.acked_bytes();
         let Some(multi) = &mut self.multi else { return };
@@ -297,12 +297,12 @@ impl Connection {
         }
     }
 
-    /// The peer's status of a path: its latest of that path counts, and a frame that was overtaken does not.
+    /// The peer's status of a path: the latest one counts, and a frame that was overtaken is ignored.
     pub(super) fn on_path_status(&mut self, path_id: u8, sequence: u64, is_backup: bool) {
         if let Some(lane) = self.lane_mut(path_id.into())
-            && sequence > lane.status_heard
+            && sequence > lane.status_received
         {
-            (lane.status_heard, lane.is_backup) = (sequence, is_backup);
+            (lane.status_received, lane.is_backup) = (sequence, is_backup);
         }
     }
 
@@ -312,7 +312,7 @@ impl Connection {
         lanes.find(|lane| usize::from(lane.id) == path).map(|lane| &mut **lane)
     }
 
-    /// A status frame was lost: the latest of its path goes again.
+    /// A status frame was lost: the latest one of its path is sent again.
     pub(super) fn resend_status(&mut self, frame: Frame) {
         let is_latest = match frame {
             Frame::PathStatus { path_id, sequence, .. } => {
@@ -325,7 +325,7 @@ impl Connection {
         }
     }
 
-    /// The next datagram and its path: first those that each path has to send by itself, then those assigned by the scheduler.
+    /// The next datagram and its path: first what each path has to send by itself, then what the scheduler assigns.
     pub(super) fn poll_paths(&mut self, now: Time, out: &mut Datagram) -> bool {
         loop {
             for step in 0..self.path_count() as u8 {

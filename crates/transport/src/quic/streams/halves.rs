@@ -140,7 +140,7 @@ impl Stream {
     pub fn next_control(&mut self, id: u64) -> Frame {
         let (send, receive) = (&mut self.send, &mut self.receive);
         if receive.grant.is_pending() {
-            return Frame::MaxStreamData { id, max: receive.grant.tell() };
+            return Frame::MaxStreamData { id, max: receive.grant.advertise() };
         }
         if receive.stop == Pending::Due {
             receive.stop = Pending::Sent;

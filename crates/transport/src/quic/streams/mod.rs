@@ -9,9 +9,9 @@
 //! Bounded: a peer opens at most `max_streams` at a time, and their bytes stay below the connection's window.
 //! Tested by `tests/quic_rules.rs` and `tests/quic_pair.rs`.
 
-mod arriving;
 mod halves;
-mod leaving;
+mod receiving;
+mod sending;
 mod table;
 
 use super::config::Config;
@@ -20,8 +20,8 @@ use super::packet::TransportParameters;
 use super::ranges::RangeSet;
 use super::send_buffer::SendBuffer;
 use halves::{Incoming, Outgoing, Pending, Stream};
-pub(super) use leaving::Chosen;
 use playpath_units::{Duration, Priority, Time};
+pub(super) use sending::Chosen;
 use table::Table;
 
 /// A peer broke a rule: the connection closes with this code (RFC 9000 §20.1).
@@ -50,7 +50,7 @@ impl Violation {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum StreamUpdate {
     Nothing,
     Opened,
     Readable,
@@ -66,7 +66,7 @@ pub(crate) struct Streams {
     max_streams_due: bool,
     data_blocked: Pending,
     /// A frame that says so was sent at some time.
-    is_told_blocked: bool,
+    has_announced_blocked: bool,
     is_client: bool,
     is_write_cut: bool,
     grant: Grant,
@@ -105,7 +105,7 @@ impl Streams {
             limit: 0,
             sent: 0,
             data_blocked: Pending::Idle,
-            is_told_blocked: false,
+            has_announced_blocked: false,
             grant: Grant::new(config.flow.connection, config.flow.max_connection),
             received: 0,
             peer_stream_limit: 0,

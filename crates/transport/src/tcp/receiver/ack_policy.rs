@@ -2,16 +2,16 @@
 //!
 //! Reference: RFC 5681 §4.2 (at least every second full segment, at once on a gap), RFC 1122 §4.2.3.2 (under 0.5 s);
 //! Linux: up to 16 quick ACKs at the start and after a pause of the sender longer than the RTO, and one for each segment that lets
-//! the receive window grow (`autotuning.rs`), but the one that finds the buffer more than half full is the last of them; then 40
-//! ms, but at once when the reader has taken all and a segment had PSH or was smaller than the largest (`tcp_measure_rcv_mss`,
-//! `tcp_cleanup_rbuf`), or when more comes in the last quarter of the delay (`tcp_send_delayed_ack`); behind a gap the first three
+//! the receive window grow (`autotuning.rs`), but the one that finds the buffer more than half full is the last of them; then a delay of
+//! 40 ms, but at once when the reader has read everything and a segment had PSH or was smaller than the largest (`tcp_measure_rcv_mss`,
+//! `tcp_cleanup_rbuf`), or when more arrives in the last quarter of the delay (`tcp_send_delayed_ack`); after a gap the first three
 //! segments at once, the others together after a twentieth of the RTT, at most a millisecond (`__tcp_ack_snd_check`, "compressed"
 //! SACKs).
 //! Differences from Linux:
 //! 1. The timer of compressed SACKs always uses its slack of 100 us, as it does on a machine with nothing else to do.
-//! 2. While a segment that starts a third block or a later one finds SACKs waiting, one ACK tells both at once; Linux sends the
-//!    waiting one and lets the segment wait.
-//! 3. Segments above a gap bring no quick ACK by letting the receive window grow.
+//! 2. When a segment that starts a third or later block arrives while SACKs are waiting, one ACK reports both at once; Linux sends the
+//!    waiting one and delays the ACK of the segment.
+//! 3. Segments above a gap do not cause a quick ACK by letting the receive window grow.
 //!
 //! Tested here and by the packet scripts `delayed_ack_*.pkt` and `sack_compression.pkt`.
 
@@ -22,10 +22,10 @@ use playpath_units::{Duration, Time};
 const QUICK_ACKS: u8 = 16;
 /// TCP_DELACK_MIN at HZ = 1000.
 const LINUX_DELAY: Duration = Duration::from_millis(40);
-/// TCP_FASTRETRANS_THRESH: so many ACKs behind a gap leave at once.
+/// TCP_FASTRETRANS_THRESH: this many ACKs after a gap are sent at once.
 const DUPLICATE_ACKS: u8 = 3;
 /// `tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`, `tcp_comp_sack_slack_ns`, and the part of the RTT.
-const MOST_COMPRESSED: u8 = 44;
+const MAX_COMPRESSED: u8 = 44;
 const SACK_DELAY: Duration = Duration::from_millis(1);
 const SACK_SLACK: Duration = Duration::from_micros(100);
 const SACK_RTT_PART: u64 = 20;
@@ -39,19 +39,19 @@ pub(crate) struct AckPolicy {
     full_segment: u32,
     pub is_due: bool,
     deadline: Time,
-    /// Compressed SACKs must leave at this time.
+    /// Compressed SACKs must be sent at this time.
     sack_deadline: Time,
     /// Segments above the gap at `gap_at` that were acknowledged at once, and segments that wait.
     gap_at: u64,
     duplicate_acks: u8,
     compressed: u8,
     /// Whether data have arrived since the last ACK.
-    has_news: bool,
+    has_new_data: bool,
     /// Bytes received and not acknowledged.
     waiting_bytes: u32,
     quick_left: u8,
     last_arrival: Time,
-    /// None before the first.
+    /// Whether any data has arrived.
     has_arrived: bool,
     /// A segment with PSH, or a small one, waits for its ACK (Linux `ICSK_ACK_PUSHED`).
     is_pushed: bool,
@@ -74,7 +74,7 @@ impl AckPolicy {
             gap_at: 0,
             duplicate_acks: 0,
             compressed: 0,
-            has_news: false,
+            has_new_data: false,
             waiting_bytes: 0,
             quick_left: 0,
             last_arrival: Time::ZERO,
@@ -97,8 +97,8 @@ impl AckPolicy {
         self.quick_left = 0;
     }
 
-    /// The reader took something, or `all` that came: Linux acknowledges what the window held back, and does not let what the
-    /// sender pushed, or a small segment, wait (`tcp_cleanup_rbuf`).
+    /// The reader read something, or `all` that has arrived: Linux then sends an ACK that waited for the window, and one for a pushed or
+    /// small segment (`tcp_cleanup_rbuf`).
     pub fn on_read(&mut self, all: bool) {
         self.is_due |= self.waits_for_reader(all);
     }
@@ -112,20 +112,20 @@ impl AckPolicy {
     /// Data arrived in order; [`schedule`](Self::schedule) comes next.
     #[inline]
     pub fn on_in_order(&mut self, bytes: u32, is_push: bool) {
-        self.has_news = true;
+        self.has_new_data = true;
         self.waiting_bytes += bytes;
         self.full_segment = self.full_segment.max(bytes.min(self.mss));
         self.is_pushed |= self.is_linux && (is_push || bytes < self.full_segment);
     }
 
-    /// When the ACK of what came in order leaves depends on the window.
+    /// Whether the time of the next ACK of in-order data depends on the window.
     #[inline]
     pub fn asks_for_window(&self) -> bool {
         self.is_linux && self.quick_left == 0 && self.waiting_bytes > self.full_segment
     }
 
-    /// The ACK of what came in order. `is_open`: it is asked, and as large a window can be told as with the last one; else Linux waits
-    /// for the reader.
+    /// Schedule the ACK of in-order data. `is_open`: the window matters, and one at least as large as the last can be advertised;
+    /// otherwise Linux waits for the reader.
     #[inline]
     pub fn schedule(&mut self, now: Time, is_open: bool) {
         let may_wait =
@@ -141,15 +141,15 @@ impl AckPolicy {
 
     /// Data arrived that filled a gap, or a part of it; `next` is expected next: at once (RFC 5681 §4.2).
     pub fn on_filled(&mut self, next: u64) {
-        self.has_news = true;
+        self.has_new_data = true;
         self.is_due = true;
         (self.gap_at, self.duplicate_acks) = (next, 1);
     }
 
     /// Data arrived above a gap at `next`: at once (RFC 5681 §4.2). Linux compresses SACKs to a sender that takes them, whose `rtt` is
-    /// given; what waits leaves when a third block must be told (`is_crowded`).
+    /// given; waiting SACKs are sent when a third block must be reported (`is_crowded`).
     pub fn on_gap(&mut self, now: Time, next: u64, rtt: Option<Duration>, is_crowded: bool) {
-        self.has_news = true;
+        self.has_new_data = true;
         let Some(rtt) = rtt.filter(|_| self.is_linux && self.quick_left == 0) else {
             self.is_due = true;
             return;
@@ -161,7 +161,7 @@ impl AckPolicy {
         if self.duplicate_acks < DUPLICATE_ACKS {
             self.duplicate_acks += 1;
             self.is_due = true;
-        } else if self.compressed >= MOST_COMPRESSED || (is_waiting && is_crowded) {
+        } else if self.compressed >= MAX_COMPRESSED || (is_waiting && is_crowded) {
             self.is_due = true;
         } else {
             self.compressed += 1;
@@ -169,13 +169,13 @@ impl AckPolicy {
         }
     }
 
-    /// Data arrived that was there: at once; Linux sees a sender in trouble and acknowledges quickly for a while.
+    /// Duplicate data arrived: acknowledged at once; Linux assumes losses and sends quick ACKs for a while.
     pub fn on_duplicate(&mut self) {
         self.is_due = true;
         self.quick_left = QUICK_ACKS;
     }
 
-    /// Data arrived: the first, or after a pause of the sender, brings quick ACKs.
+    /// Data arrived: the first data, and the first after a pause of the sender, starts quick ACKs.
     pub fn note_arrival(&mut self, now: Time, rto: Duration) {
         if self.is_linux {
             if !self.has_arrived || now.saturating_since(self.last_arrival) > rto {
@@ -186,13 +186,13 @@ impl AckPolicy {
     }
 
     pub fn on_ack_sent(&mut self) {
-        if self.has_news {
+        if self.has_new_data {
             self.quick_left = self.quick_left.saturating_sub(1);
         }
         self.is_due = false;
         (self.deadline, self.sack_deadline) = (Time::MAX, Time::MAX);
         (self.waiting_bytes, self.compressed) = (0, 0);
-        (self.has_news, self.is_pushed) = (false, false);
+        (self.has_new_data, self.is_pushed) = (false, false);
     }
 
     pub fn drop(&mut self) {

@@ -1,13 +1,13 @@
-//! Linux's auto-tuning of the receive window: it begins at 64 kB and follows what is read in a round trip. A segment that lets the
-//! window grow is acknowledged at once, so the ACKs of slow start come one per segment, and delayed ones begin when the flow has found
-//! its rate. A reader who is ahead finds what a Linux socket would hold, not the largest buffer that it could have.
+//! Linux's auto-tuning of the receive window: it begins at 64 kB and follows the amount read per round trip. A segment that lets the
+//! window grow is acknowledged at once, so there is one ACK per segment in slow start, and delayed ACKs begin when the flow has reached
+//! its rate. For a reader that is ahead and pauses, the socket holds as much as a Linux socket would, not the largest buffer allowed.
 //!
 //! Reference: behaviour of `tcp_grow_window`, `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow` (Linux 6.18, `net/ipv4/tcp_input.c`) and
 //! `__tcp_select_window` (`tcp_output.c`).
 //! Differences from Linux:
-//! 1. What is read counts at the time of the last arrival.
+//! 1. Data read is counted at the time of the last arrival.
 //! 2. Memory per segment is that of a TUN device: payload takes 160/256 of it.
-//! 3. Where there are timestamps the round trip is measured by them alone, not by how fast windows fill as well.
+//! 3. With timestamps, the round trip is measured only by them, not also by how fast windows fill.
 //!
 //! Units: bytes of payload. Tested here; the packet scripts see it through `delayed_ack_*.pkt`.
 
@@ -26,14 +26,14 @@ pub(crate) struct AutoTuning {
     /// `window_clamp`: grows with what is read in a round trip.
     clamp: u64,
     most: u64,
-    /// A half of the memory counts as payload, not 160/256 of it.
+    /// Half of the memory counts as payload, not 160/256 of it.
     is_halved: bool,
     /// Read in the best round trip so far.
     space: u64,
     measured_from: u64,
     measured_at: Time,
     now: Time,
-    /// By echoed timestamps the smallest, or smoothed above it; without them the smallest; zero before the first.
+    /// RTT: with timestamps the smallest sample, smoothed upwards; without, the smallest; zero before the first sample.
     rtt: Duration,
     /// Without timestamps: the end of a window that fills, and since when.
     filling: Option<(u64, Time)>,
@@ -59,8 +59,8 @@ impl AutoTuning {
         }
     }
 
-    /// Over several subflows: `rtt` is the longest of them, asked for when the last one that was asked for has passed; until each has
-    /// brought data (`is_halved`), half of the memory counts as payload.
+    /// Over several subflows: `rtt` is the longest of them, updated once per round trip; until each has received data (`is_halved`), half
+    /// of the memory counts as payload.
     pub fn follow(&mut self, rtt: Duration, is_halved: bool) {
         if !self.may_follow() {
             return;
@@ -73,7 +73,7 @@ impl AutoTuning {
         }
     }
 
-    /// [`follow`](Self::follow) takes what it is told; as long as nothing arrives, that stays so until something is read.
+    /// Whether [`follow`](Self::follow) applies its arguments now. Without new arrivals this stays true until something is read.
     pub fn may_follow(&self) -> bool {
         self.rtt.is_zero() || self.is_round_over()
     }
@@ -115,8 +115,8 @@ impl AutoTuning {
         }
     }
 
-    /// In-order data came without timestamps, `next` is expected now: a window's worth takes a round trip at least, so the smallest
-    /// sample counts (`tcp_rcv_rtt_measure`). `window`: as told last.
+    /// In-order data arrived without timestamps, `next` is expected now: a full window takes at least a round trip, so the smallest
+    /// sample counts (`tcp_rcv_rtt_measure`). `window`: as last advertised.
     pub fn note_filling(&mut self, next: u64, window: u64) {
         if let Some((end, since)) = self.filling {
             if next < end {
@@ -128,8 +128,8 @@ impl AutoTuning {
         self.filling = Some((next + window, self.now));
     }
 
-    /// The reader has taken all up to `read`; `uncounted` bytes of it do not count, and `span` lie beyond a gap. Once per round trip the
-    /// buffer follows: by how much was read, if it grew.
+    /// The reader has read everything up to `read`; `uncounted` bytes of it do not count, and `span` lie beyond a gap. Once per round trip
+    /// the buffer is adapted to the amount read, if that grew.
     pub fn on_read(&mut self, read: u64, uncounted: u64, span: u64) -> Option<u64> {
         if !self.is_round_over() {
             return None;
@@ -140,17 +140,17 @@ impl AutoTuning {
         self.grow(copied, span).then_some(copied)
     }
 
-    /// A round trip has passed since the buffer followed.
+    /// A round trip has passed since the buffer was last adapted.
     fn is_round_over(&self) -> bool {
         !self.rtt.is_zero() && self.now.saturating_since(self.measured_at) >= self.rtt
     }
 
-    /// `copied` bytes were read in a round trip, while what came out of order reaches `span` beyond the gap: does the buffer grow?
+    /// `copied` bytes were read in a round trip, while out-of-order data reaches `span` beyond the gap. Returns whether the buffer grows.
     pub fn grow(&mut self, copied: u64, span: u64) -> bool {
         if copied <= self.space {
             return false;
         }
-        // Twice what came, and more while the sender still speeds up.
+        // Twice what arrived, and more while the sender is still speeding up.
         let window = 2 * copied;
         let growth = u128::from(window) * u128::from(copied - self.space) / u128::from(self.space);
         let wanted = u128::from(window) + 2 * growth + u128::from(span);
@@ -159,19 +159,19 @@ impl AutoTuning {
         std::mem::replace(&mut self.clamp, grown) < grown
     }
 
-    /// Data came out of order, `span` bytes beyond what is expected next: Linux lets the buffer hold them beside what comes in a round
-    /// trip (`tcp_data_queue_ofo`).
+    /// Data arrived out of order, `span` bytes beyond what is expected next: Linux lets the buffer hold them in addition to the data of a
+    /// round trip (`tcp_data_queue_ofo`).
     pub fn on_gap(&mut self, span: u64) {
         self.clamp = self.clamp.max((2 * self.space + span).min(self.most));
     }
 
-    /// Bytes that the sender may have outstanding beyond what was read, at most.
+    /// Maximum of bytes beyond those read that the sender may have outstanding.
     pub fn capacity(&self) -> u64 {
         self.clamp
     }
 
-    /// The window to tell while `unread` bytes, also out of order, take room (`__tcp_select_window`): nothing while less than a sixteenth of
-    /// the buffer or a segment is free, so that a reader who is ahead is served in pieces worth the while.
+    /// The window to advertise while `unread` bytes, including those out of order, occupy the buffer (`__tcp_select_window`): zero while
+    /// less than a sixteenth of the buffer or a segment is free, so that a reader gets data in pieces of a useful size.
     pub fn window(&self, unread: u64, segment: u32) -> u64 {
         let unread = if self.is_halved { unread * 4 / 5 } else { unread };
         let free = self.clamp.saturating_sub(unread);
@@ -181,12 +181,12 @@ impl AutoTuning {
         free.min(self.threshold)
     }
 
-    /// `unread` bytes take more than half of the buffer.
+    /// `unread` bytes occupy more than half of the buffer.
     pub fn is_crowded(&self, unread: u64) -> bool {
         self.clamp.saturating_sub(unread) < self.clamp / 2
     }
 
-    /// Data arrived, `unread` bytes take room: does the window grow by it?
+    /// Data arrived, `unread` bytes occupy the buffer. Returns whether the window grows.
     pub fn grows_by(&mut self, payload: u32, unread: u64) -> bool {
         let room = self.clamp.saturating_sub(unread).saturating_sub(self.threshold);
         if payload < 128 || room == 0 {

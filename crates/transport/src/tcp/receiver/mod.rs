@@ -40,22 +40,22 @@ pub(crate) struct Receiver {
     /// Right edge of the window as advertised to the peer.
     advertised: u64,
     /// Width of the window as last advertised.
-    told: u64,
-    /// Whether that is still current: nothing has arrived or been read since.
-    is_told: bool,
+    advertised_window: u64,
+    /// Whether that window is still current: nothing has arrived or been read since.
+    is_window_current: bool,
     buffer: u64,
     ack: AckPolicy,
     /// The window follows what arrives, as Linux's does.
     is_tuned: bool,
-    /// Made with the first data: the end of a download that only sends has none.
+    /// Allocated with the first data: an endpoint that only sends has none.
     tuning: Option<Box<AutoTuning>>,
     /// Whether the window is this endpoint's own, not that of the layer above.
     is_own_window: bool,
     window_update: WindowUpdate,
     mss: u32,
-    /// Bytes that a subflow's option takes off a full segment, as Linux counts it (`advmss`).
+    /// Bytes by which a subflow's option reduces a full segment, as Linux counts it (`advmss`).
     option_bytes: u8,
-    /// Newest TSval to echo, and when it came (RFC 7323 §4.3).
+    /// Newest TSval to echo, and when it arrived (RFC 7323 §4.3).
     ts_recent: u32,
     ts_recent_at: Time,
     /// Offset acknowledged by the last ACK sent.
@@ -63,13 +63,13 @@ pub(crate) struct Receiver {
     /// Send ECN-Echo until CWR arrives.
     takes_part_in_ecn: bool,
     ecn_echo: bool,
-    /// Made where both ends agreed on accurate ECN.
+    /// Present if both ends agreed on accurate ECN.
     marks: Option<Box<Marks>>,
     duplicate_bytes: u64,
     data_segments: u64,
     /// Milliseconds of the timestamp that the last segment without data echoed.
     bare_echo: u32,
-    /// The window of the connection over all subflows is as wide as it was told last.
+    /// The window of the connection over all subflows is at least as wide as last advertised.
     is_above_open: bool,
 }
 
@@ -89,8 +89,8 @@ impl Receiver {
             read: 0,
             fin: NEVER,
             advertised: 0,
-            told: 0,
-            is_told: false,
+            advertised_window: 0,
+            is_window_current: false,
             buffer: config.receive_buffer,
             ack: AckPolicy::new(config),
             is_tuned: config.tunes_window,
@@ -112,21 +112,21 @@ impl Receiver {
         }
     }
 
-    /// A subflow, whose segments `option_bytes` of MPTCP make smaller.
+    /// Become a subflow of an MPTCP connection; its options take `option_bytes` of each segment.
     pub fn become_subflow(&mut self, option_bytes: u32) {
         self.option_bytes = option_bytes as u8;
     }
 
     pub fn start(&mut self, irs: u32) {
         self.irs = irs;
-        (self.advertised, self.is_told) = (self.first_window(), false);
+        (self.advertised, self.is_window_current) = (self.first_window(), false);
     }
 
     pub fn first_window(&self) -> u64 {
         self.tuned_window(|tuning| tuning.window(0, 0)).unwrap_or(self.buffer)
     }
 
-    /// What Linux's window is asked, where it is told.
+    /// A value of Linux's window, if it is used and is this endpoint's own.
     fn tuned_window<T>(&self, ask: impl FnOnce(&AutoTuning) -> T) -> Option<T> {
         if !self.is_tuned || !self.is_own_window {
             return None;
@@ -137,7 +137,7 @@ impl Receiver {
         })
     }
 
-    /// Round-trip time that Linux's receiver has seen; zero before it has one.
+    /// Round-trip time as Linux's receiver measures it; zero before the first sample.
     pub fn rtt(&self) -> Duration {
         self.tuning.as_ref().map_or(Duration::ZERO, |tuning| tuning.rtt())
     }
@@ -183,9 +183,10 @@ impl Receiver {
     pub fn handle_timeout(&mut self, now: Time) {
         self.ack.handle_timeout(now);
     }
-    /// The window that counts, not this subflow's own: as told with its last ACK, and whether it can be told as wide again.
-    pub fn set_window_above(&mut self, told: u32, is_open: bool) {
-        (self.told, self.is_told) = (told.into(), false);
+    /// Set the connection's window, which replaces this subflow's own: as advertised with its last ACK, and whether one as wide can be
+    /// advertised again.
+    pub fn set_window_above(&mut self, advertised_window: u32, is_open: bool) {
+        (self.advertised_window, self.is_window_current) = (advertised_window.into(), false);
         self.is_above_open = is_open;
     }
     /// Send an ACK with the next poll.
@@ -193,7 +194,7 @@ impl Receiver {
         self.ack.is_due = true;
     }
 
-    /// Send no ACK any more.
+    /// Cancel a pending ACK.
     pub fn drop_ack(&mut self) {
         self.ack.drop();
     }
@@ -203,32 +204,32 @@ impl Receiver {
         unwrap_near(seq, self.irs.wrapping_add(1), self.next())
     }
 
-    /// Offset range of a segment within the window? RFC 9293 §3.10.7.4, with old duplicates told apart by the caller.
+    /// Whether the offset range of a segment is within the window (RFC 9293 §3.10.7.4); the caller distinguishes old duplicates.
     pub fn is_acceptable(&self, segment: &Segment) -> bool {
         let (next, len) = (self.next(), u64::from(segment.sequence_len()));
         if segment.seq == self.sequence(next) {
-            return true; // what is expected, whatever the window
+            return true; // the expected segment, regardless of the window
         }
         let distance = segment.seq.wrapping_sub(self.sequence(next)) as i32;
         let (left, window) = (i64::from(distance), self.window() as i64);
         if len == 0 { left >= 0 && left <= window } else { left + (len as i64) > 0 && left < window.max(1) }
     }
 
-    /// What both ends agreed on, of ECN and of the accurate kind; `is_client`: this one tests whether options arrive.
+    /// Set what both ends agreed on: ECN, and accurate ECN. `is_client`: this end tests whether options arrive.
     pub fn agree_on_ecn(&mut self, is_on: bool, is_accurate: bool, is_client: bool) {
         self.takes_part_in_ecn = is_on;
         self.marks = is_accurate.then(|| Box::new(Marks::new(is_client)));
     }
 
-    /// Accurate ECN's counter and option in a segment that leaves; `mss`: most bytes of payload and option.
+    /// Write accurate ECN's counter and option to an outgoing segment; `mss`: maximum of payload and option bytes.
     #[inline]
-    pub fn tell_marks(&mut self, segment: &mut Segment, mss: u32) {
+    pub fn stamp_marks(&mut self, segment: &mut Segment, mss: u32) {
         if let Some(marks) = &mut self.marks {
-            marks.tell(segment, mss);
+            marks.stamp_counters(segment, mss);
         }
     }
 
-    /// The SYN-ACK: its mark counts, and its option says that the peer takes options.
+    /// The SYN-ACK arrived: its mark counts, and its option shows that the peer accepts options.
     pub fn note_synack(&mut self, segment: &Segment) {
         if let Some(marks) = &mut self.marks {
             marks.note(segment);
@@ -270,8 +271,8 @@ impl Receiver {
         self.bare_echo = segment.timestamps.map_or(0, |timestamps| timestamps.echo / 1000);
     }
 
-    /// A segment outside the window is answered, an old one with DSACK; else nothing of it counts (RFC 9293 §3.10.7.4, RFC 7323 §5.3:
-    /// R2 before R3). The header of the last segment's duplicate does, as in Linux.
+    /// A segment outside the window is answered, an old one with DSACK, and otherwise ignored (RFC 9293 §3.10.7.4, RFC 7323 §5.3: R2
+    /// before R3). The header of a duplicate of the last segment is processed, as in Linux.
     #[cold]
     pub fn refuse(&mut self, now: Time, segment: &Segment) {
         self.ack.is_due = true;
@@ -287,14 +288,14 @@ impl Receiver {
         }
     }
 
-    /// It ends where the next segment begins. Linux's `tcp_sequence` lets it pass, and so its timestamp is echoed; nobody hits that
-    /// place blindly.
+    /// The segment ends where the next one begins. Linux's `tcp_sequence` accepts it, so its timestamp is echoed; an attacker cannot easily
+    /// guess that sequence number.
     pub fn is_last_again(&self, segment: &Segment) -> bool {
         let len = segment.sequence_len();
         len > 0 && segment.seq.wrapping_add(len) == self.sequence(self.next())
     }
 
-    /// Take a segment's payload and FIN. `sack_rtt`: this end's RTT, if the peer takes SACKs.
+    /// Process a segment's payload and FIN. `sack_rtt`: this end's RTT, if the peer accepts SACKs.
     #[inline(always)]
     pub fn handle_data(&mut self, now: Time, segment: &Segment, sack_rtt: Option<Duration>) -> Received {
         self.handle_header(now, segment);
@@ -302,18 +303,18 @@ impl Receiver {
             return Received::default();
         }
         self.data_segments += 1;
-        self.is_told = false;
+        self.is_window_current = false;
         let start = self.offset(segment.seq);
-        // Unwrapped by itself: a segment may claim bytes from before the stream.
+        // Unwrapped separately: a segment may claim bytes from before the stream.
         let mut end = self.offset(segment.seq.wrapping_add(segment.payload_len));
         if segment.flags.contains(Flags::FIN) {
-            // A FIN below what has arrived is forged or broken.
+            // A FIN below data that has arrived is forged or invalid.
             if self.fin == NEVER && end >= self.reassembly.highest() {
                 self.fin = end;
             }
             end += u64::from(self.fin == end);
         }
-        // Never beyond what was offered: the reader may be slow. (The FIN needs no buffer.)
+        // Never beyond the window advertised: the reader may be slow. (The FIN needs no buffer.)
         let end = end.min(self.advertised + u64::from(self.fin <= self.advertised)).min(self.stream_end());
         if end <= start {
             self.ack.is_due = true; // nothing of it lies within the window
@@ -324,7 +325,7 @@ impl Receiver {
             Placed::InOrder => {
                 self.tune(now, segment, before, self.held());
                 self.ack.on_in_order(segment.payload_len, segment.flags.contains(Flags::PSH));
-                let is_open = self.ack.asks_for_window() && self.can_tell_as_much();
+                let is_open = self.ack.asks_for_window() && self.can_advertise_as_much();
                 self.ack.schedule(now, is_open);
             }
             Placed::FilledGap => {
@@ -357,21 +358,22 @@ impl Receiver {
         Received { is_readable: self.next() > before && self.readable() > 0, is_fin: is_fin && self.next() > before }
     }
 
-    /// Linux's receive window follows what arrives, also behind a gap; `next` was expected before it, `held` bytes take room.
+    /// Adapt Linux's receive window to the data that arrived, also above a gap; `next` was expected before, `held` bytes occupy the buffer.
     #[inline(always)]
     fn tune(&mut self, now: Time, segment: &Segment, next: u64, held: u64) {
         if !self.is_tuned {
             return;
         }
         let is_drained = next == self.read;
-        // A subflow's segments all take Linux's slow path, where one without data takes its echo from those after it.
+        // All segments of a subflow take Linux's slow path, where a segment without data uses up its echo: later segments with the same
+        // echo give no sample.
         let (mss, bare_echo, is_own_window) = (self.mss, self.bare_echo, self.is_own_window);
         let is_known = |timestamps: &Timestamps| !is_own_window && timestamps.echo / 1000 == bare_echo;
-        let (expected, told) = (self.next(), self.told);
+        let (expected, advertised_window) = (self.next(), self.advertised_window);
         let tuning = self.tuning();
         tuning.note_arrival(now);
         if segment.timestamps.is_none() && expected > next {
-            tuning.note_filling(expected, told);
+            tuning.note_filling(expected, advertised_window);
         }
         if let Some(timestamps) =
             segment.timestamps.filter(|t| t.echo != 0 && !is_known(t) && segment.payload_len >= mss)
@@ -388,7 +390,7 @@ impl Receiver {
             .get_or_insert_with(|| Box::new(AutoTuning::new(self.mss + u32::from(self.option_bytes), self.buffer)))
     }
 
-    /// The threshold of Linux's receive window; none before it has been looked at.
+    /// The threshold of Linux's receive window; zero before the first data.
     pub fn threshold(&self) -> u64 {
         self.tuning.as_ref().map_or(0, |tuning| tuning.threshold())
     }
@@ -397,28 +399,28 @@ impl Receiver {
     pub fn follow(&mut self, copied: u64) {
         if self.is_tuned {
             let span = self.span();
-            self.is_told = false;
+            self.is_window_current = false;
             self.tuning().grow(copied, span);
         }
     }
 
-    /// From what is expected next to the end of what came out of order.
+    /// Bytes from the next expected offset to the end of the out-of-order data.
     fn span(&self) -> u64 {
         self.reassembly.highest() - self.next()
     }
 
-    /// Bytes that take room: unread, or out of order.
+    /// Bytes that occupy the buffer: unread, or out of order.
     fn held(&self) -> u64 {
         self.next().saturating_sub(self.read) + self.reassembly.out_of_order_bytes()
     }
 
-    /// The reader takes up to `max` bytes. May make an ACK due that opens the window.
+    /// The reader reads up to `max` bytes. This may make an ACK due that opens the window.
     pub fn read(&mut self, max: u64) -> u64 {
         let taken = self.readable().min(max);
-        // Linux looks at each segment that is taken, and what waits then does not count.
+        // Linux checks with each segment that is read, and the data still waiting then does not count.
         let first = self.read + taken.min(self.mss.into());
         self.read += taken;
-        self.is_told = false;
+        self.is_window_current = false;
         let span = self.span();
         if let Some(tuning) = self.tuning.as_mut().filter(|_| self.is_own_window) {
             tuning.on_read(first, self.reassembly.next().saturating_sub(first), span);
@@ -432,7 +434,7 @@ impl Receiver {
         taken
     }
 
-    /// The reader of the connection over all subflows took something, or `all` that came: does an ACK wait for that?
+    /// The reader of the connection over all subflows read something, or `all` that arrived. Returns whether an ACK waits for that.
     pub fn waits_for_reader(&self, all: bool) -> bool {
         self.ack.waits_for_reader(all)
     }
@@ -440,12 +442,12 @@ impl Receiver {
     /// Fill in the receiver's fields of an outgoing segment. Ends the wait of a delayed ACK.
     #[inline(always)]
     pub fn stamp(&mut self, segment: &mut Segment, may_sack: bool) {
-        if !self.is_told {
+        if !self.is_window_current {
             self.renew_window();
         }
         let next = self.next();
         segment.ack = self.sequence(next);
-        segment.window = self.told.min(u64::from(u32::MAX)) as u32;
+        segment.window = self.advertised_window.min(u64::from(u32::MAX)) as u32;
         if let Some(timestamps) = &mut segment.timestamps {
             timestamps.echo = self.ts_recent;
         }
@@ -454,7 +456,7 @@ impl Receiver {
         }
         if may_sack && self.reassembly.has_blocks() {
             let most = if segment.timestamps.is_some() { 3 } else { 4 }
-                - usize::from(self.marks.as_ref().is_some_and(|marks| marks.has_news()));
+                - usize::from(self.marks.as_ref().is_some_and(|marks| marks.has_changes()));
             let mut blocks = SackBlocks::EMPTY;
             for (left, right) in self.reassembly.take_blocks().take(most) {
                 blocks.push(self.sequence(left), self.sequence(right));
@@ -469,12 +471,12 @@ impl Receiver {
     #[inline(always)]
     fn renew_window(&mut self) {
         self.advertised = self.right_edge();
-        self.told = self.window();
+        self.advertised_window = self.window();
         let is_crowded = self.tuned_window(|tuning| tuning.is_crowded(self.held())) == Some(true);
         if is_crowded {
             self.ack.on_crowded_buffer();
         }
-        self.is_told = !is_crowded;
+        self.is_window_current = !is_crowded;
     }
 
     /// A segment arrived after the sender's idle time (Linux re-enters quick ACKs).
@@ -492,44 +494,44 @@ impl Receiver {
         self.irs.wrapping_add(1).wrapping_add(offset as u32)
     }
 
-    /// Right edge to tell: never back; forward only in useful steps (RFC 9293 §3.8.6.2.2).
+    /// Right edge to advertise: it never moves back, and forward only in useful steps (RFC 9293 §3.8.6.2.2).
     fn right_edge(&self) -> u64 {
         if let Some(window) = self.linux_window() {
             // Linux keeps a window that would shrink and rounds it up as well (`tcp_select_window`): each ACK moves the edge a little.
-            return self.next() + window.max(self.window().next_multiple_of(self.grain()));
+            return self.next() + window.max(self.window().next_multiple_of(self.granularity()));
         }
         let edge = self.read + self.buffer;
         let step = (self.buffer / 2).min(u64::from(self.mss));
         if edge >= self.advertised + step { edge } else { self.advertised }
     }
 
-    /// What the window scale can tell: Linux's windows are multiples of it.
-    fn grain(&self) -> u64 {
+    /// Unit of the window scale: Linux's windows are multiples of it.
+    fn granularity(&self) -> u64 {
         1 << window_scale(self.buffer, self.is_tuned)
     }
 
-    /// The window that Linux would choose now, whatever was told before: a multiple of what the scale can tell (`__tcp_select_window`).
+    /// The window that Linux would choose now, regardless of the last one: a multiple of the window scale's unit (`__tcp_select_window`).
     fn linux_window(&self) -> Option<u64> {
         self.tuned_window(|tuning| tuning.window(self.held(), self.mss))
-            .map(|window| window.next_multiple_of(self.grain()))
+            .map(|window| window.next_multiple_of(self.granularity()))
     }
 
-    /// A window as wide as the last one, at the present place.
-    fn can_tell_as_much(&self) -> bool {
-        self.linux_window().map_or(self.is_above_open, |window| window >= self.told)
+    /// Whether a window as wide as the last one can be advertised now.
+    fn can_advertise_as_much(&self) -> bool {
+        self.linux_window().map_or(self.is_above_open, |window| window >= self.advertised_window)
     }
 
     fn should_update_window(&self) -> bool {
-        let told = self.window();
+        let offered = self.window();
         if let Some(capacity) = self.tuned_window(AutoTuning::capacity) {
-            return 2 * told <= capacity && self.linux_window() >= Some((2 * told).max(1));
+            return 2 * offered <= capacity && self.linux_window() >= Some((2 * offered).max(1));
         }
         let edge = self.right_edge();
         let could = edge - self.next().min(edge);
         let step = (self.buffer / 2).min(u64::from(self.mss));
         match self.window_update {
-            WindowUpdate::Linux => 2 * told <= self.buffer && could >= (2 * told).max(told + step),
-            WindowUpdate::Rfc => could >= told + 2 * step,
+            WindowUpdate::Linux => 2 * offered <= self.buffer && could >= (2 * offered).max(offered + step),
+            WindowUpdate::Rfc => could >= offered + 2 * step,
         }
     }
 
@@ -544,13 +546,13 @@ impl Receiver {
         }
     }
 
-    /// The SYN's timestamp is echoed whatever came before.
+    /// The SYN's timestamp is echoed, whatever arrived before.
     pub fn start_timestamps(&mut self, now: Time, value: u32) {
         self.ts_recent = value;
         self.ts_recent_at = now;
     }
 
-    /// RFC 3168 §6.1.3: echo congestion until the sender says that its window is reduced.
+    /// RFC 3168 §6.1.3: echo congestion until the sender reports that its window is reduced.
     fn note_ecn(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::CWR) {
             self.ecn_echo = false;

@@ -4,20 +4,21 @@
 //! RFC 2883 (a duplicate is reported first, once).
 //! Invariants: ranges are sorted, disjoint, not adjacent, all above `next`. Nothing is allocated while data comes in order.
 
-/// Ranges kept above a gap. What would make more is as if lost: each costs memory and time, and a peer may make them of single bytes.
-const MOST_RANGES: usize = 1 << 15;
+/// Maximum of ranges kept above a gap. Data that would add another one is treated as lost: each range costs memory and time, and a peer
+/// could create ranges of single bytes.
+const MAX_RANGES: usize = 1 << 15;
 const REMEMBERED: usize = 4;
 
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     next: u64,
-    /// Made when something first comes out of order or twice: most connections of a crowd never need it.
-    unruly: Option<Box<Unruly>>,
+    /// Allocated when data first arrives out of order or twice: most of many connections never need it.
+    out_of_order: Option<Box<OutOfOrderData>>,
 }
 
-/// What came out of order, and what came twice.
+/// Data that arrived out of order, and data that arrived twice.
 #[derive(Debug, Default)]
-struct Unruly {
+struct OutOfOrderData {
     /// Ranges above `next`, ascending.
     ranges: Vec<(u64, u64)>,
     /// Bytes of all of them: MPTCP asks for it with every packet.
@@ -37,7 +38,7 @@ pub(crate) enum Placed {
     FilledGap,
     /// Above the next byte.
     OutOfOrder,
-    /// Nothing new; so many bytes.
+    /// Nothing new; the number of duplicate bytes.
     Duplicate(u64),
 }
 
@@ -51,7 +52,7 @@ impl Reassembly {
         self.ranges().last().map_or(self.next, |range| range.1)
     }
 
-    /// Nothing is held above a gap.
+    /// No data is held above a gap.
     pub fn is_in_order(&self) -> bool {
         self.ranges().is_empty()
     }
@@ -61,35 +62,37 @@ impl Reassembly {
         self.ranges().len()
     }
 
-    /// More blocks than a receiver expects to tell (TCP_SACK_BLOCKS_EXPECTED).
+    /// More blocks than a receiver usually reports (TCP_SACK_BLOCKS_EXPECTED).
     pub fn is_crowded(&self) -> bool {
         self.pieces() > 2
     }
 
     pub fn out_of_order_bytes(&self) -> u64 {
-        self.unruly.as_ref().map_or(0, |unruly| unruly.bytes)
+        self.out_of_order.as_ref().map_or(0, |out_of_order| out_of_order.bytes)
     }
 
     pub fn has_blocks(&self) -> bool {
-        self.unruly.as_ref().is_some_and(|unruly| unruly.recent_len > 0 || unruly.dsack.is_some())
+        self.out_of_order
+            .as_ref()
+            .is_some_and(|out_of_order| out_of_order.recent_len > 0 || out_of_order.dsack.is_some())
     }
 
     /// Blocks for a SACK option: the duplicate first, then the recent ones. Forgets the duplicate.
     pub fn take_blocks(&mut self) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let unruly = self.unruly();
-        unruly.dsack.take().into_iter().chain(unruly.recent.into_iter().take(unruly.recent_len))
+        let out_of_order = self.out_of_order();
+        out_of_order.dsack.take().into_iter().chain(out_of_order.recent.into_iter().take(out_of_order.recent_len))
     }
 
     #[inline]
     pub fn insert(&mut self, start: u64, end: u64) -> Placed {
         let (placed, block) = self.place(start, end);
         if let Some(block) = block {
-            self.unruly().report(block);
+            self.out_of_order().report(block);
         }
         placed
     }
 
-    /// As [`insert`](Self::insert) for who sends no SACK: nothing is remembered for reports. The second value is the block that
+    /// As [`insert`](Self::insert), for a receiver that sends no SACK: nothing is kept for reports. The second value is the block that
     /// holds the range.
     #[inline]
     pub fn place(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
@@ -97,62 +100,62 @@ impl Reassembly {
             self.next = end.max(start);
             return (Placed::InOrder, None);
         }
-        self.place_unruly(start, end)
+        self.place_out_of_order(start, end)
     }
 
     #[inline(never)]
-    fn place_unruly(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
+    fn place_out_of_order(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
         if end <= self.next {
-            self.unruly().dsack = Some((start, end)).filter(|_| start < end);
+            self.out_of_order().dsack = Some((start, end)).filter(|_| start < end);
             return (Placed::Duplicate(end.saturating_sub(start)), None);
         }
         if start <= self.next {
             return (self.advance(start, end), None);
         }
-        self.unruly().hold(start, end)
+        self.out_of_order().hold(start, end)
     }
 
     /// In-order data moved past reported blocks.
     pub fn forget_reported_below_next(&mut self) {
-        if let Some(unruly) = &mut self.unruly
-            && unruly.recent_len > 0
+        if let Some(out_of_order) = &mut self.out_of_order
+            && out_of_order.recent_len > 0
         {
             let next = self.next;
-            unruly.retain_recent(|block| block.0 > next);
+            out_of_order.retain_recent(|block| block.0 > next);
         }
     }
 
     fn advance(&mut self, start: u64, end: u64) -> Placed {
-        let unruly = self.unruly.get_or_insert_default();
+        let out_of_order = self.out_of_order.get_or_insert_default();
         if start < self.next {
-            unruly.dsack = Some((start, self.next));
-        } else if let Some(held) = unruly.ranges.first().filter(|held| held.0 < end) {
-            unruly.dsack = Some((held.0, held.1.min(end))); // of what it brings a part was there
+            out_of_order.dsack = Some((start, self.next));
+        } else if let Some(held) = out_of_order.ranges.first().filter(|held| held.0 < end) {
+            out_of_order.dsack = Some((held.0, held.1.min(end))); // a part of the segment was there already
         }
         self.next = end;
-        if unruly.ranges.is_empty() {
+        if out_of_order.ranges.is_empty() {
             return Placed::InOrder;
         }
-        let merged = unruly.ranges.iter().take_while(|range| range.0 <= end).count();
+        let merged = out_of_order.ranges.iter().take_while(|range| range.0 <= end).count();
         // A range that `end` reached may bring the next one into reach only if they touched: ranges are not adjacent.
         if merged > 0 {
-            self.next = end.max(unruly.ranges[merged - 1].1);
-            unruly.bytes -= bytes_of(unruly.ranges.drain(..merged));
+            self.next = end.max(out_of_order.ranges[merged - 1].1);
+            out_of_order.bytes -= bytes_of(out_of_order.ranges.drain(..merged));
         }
         Placed::FilledGap
     }
 
     fn ranges(&self) -> &[(u64, u64)] {
-        self.unruly.as_ref().map_or(&[], |unruly| &unruly.ranges)
+        self.out_of_order.as_ref().map_or(&[], |out_of_order| &out_of_order.ranges)
     }
 
-    fn unruly(&mut self) -> &mut Unruly {
-        self.unruly.get_or_insert_default()
+    fn out_of_order(&mut self) -> &mut OutOfOrderData {
+        self.out_of_order.get_or_insert_default()
     }
 }
 
-impl Unruly {
-    /// Above a gap; the block that holds the range now, if it is kept.
+impl OutOfOrderData {
+    /// Insert a range above a gap; returns the block that holds the range now, if it is kept.
     fn hold(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
         // First range that ends at or after `start`: it may touch or overlap.
         let from = match self.ranges.last() {
@@ -161,7 +164,7 @@ impl Unruly {
         };
         let to = from + self.ranges[from..].iter().take_while(|range| range.0 <= end).count();
         if from == to {
-            let is_kept = self.ranges.len() < MOST_RANGES;
+            let is_kept = self.ranges.len() < MAX_RANGES;
             if is_kept {
                 self.ranges.insert(from, (start, end));
                 self.bytes += end - start;

@@ -2,7 +2,8 @@
 //!
 //! Reference: RFC 9293 §3.10.7.4, RFC 2018/2883 (SACK, DSACK), RFC 6298 §3 (Karn), draft-cheng (delivery rate).
 //! Differences from the references:
-//! 1. SRTT takes the first packet that a cumulative ACK covers (delayed ACKs count), the controller's `rtt` the newest.
+//! 1. SRTT is measured on the first packet that a cumulative ACK covers (so it includes delayed ACKs), the controller's `rtt` on the
+//!    newest one.
 //!
 //! Tested by packet scripts and the stream property test.
 
@@ -20,17 +21,17 @@ use playpath_units::{Duration, Time};
 
 /// Information from an ACK for loss recovery.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct AckInfo {
     /// SND.UNA moved.
     pub is_advance: bool,
-    /// A duplicate ACK: no progress, no data, and with SACK it brings news.
+    /// A duplicate ACK: no progress, no data, and with SACK it reports something new.
     pub is_duplicate: bool,
     pub has_dsack: bool,
-    /// Packets that left by SND.UNA's advance.
+    /// Packets acknowledged cumulatively by this ACK.
     pub acked: u32,
     pub delivered: u32,
     pub has_sacked: bool,
-    /// An original that this ACK delivers was sent before the head was sent last.
+    /// This ACK delivers an original that was sent before the last transmission of the head.
     pub is_older_than_head: bool,
     /// A packet that ends at or below the recovery point and was never retransmitted was delivered.
     pub original_delivered: bool,
@@ -84,18 +85,18 @@ struct Before {
 }
 
 impl Sender {
-    /// Whether the acknowledgement may come from the peer; RFC 5961 §5.2.
+    /// Whether the acknowledgement can come from the peer (RFC 5961 §5.2).
     #[inline]
     pub fn is_plausible_ack(&self, ack: u32) -> bool {
         let una = self.config.isn.wrapping_add(1).wrapping_add(self.stream.una() as u32);
         self.stream.is_plausible_ack(ack.wrapping_sub(una) as i32)
     }
 
-    /// The acknowledgement of an acceptable segment, and a plausible one.
+    /// Process a plausible acknowledgement of an acceptable segment.
     pub fn handle_ack(&mut self, at: Moment<'_>, segment: &Segment) {
         let ack = unwrap_near(segment.ack, self.config.isn.wrapping_add(1), self.stream.una());
         self.recovery.on_segment();
-        if self.is_without_news(ack, segment) {
+        if self.has_nothing_new(ack, segment) {
             self.update_peer_window(ack, segment.window);
             self.rearm();
             return;
@@ -129,7 +130,7 @@ impl Sender {
             && !segment.flags.contains(Flags::FIN);
         let brings_news = !self.features.sack || delivery.delivered > 0 || has_dsack;
         let head_sent_at = self.scoreboard.front().map_or(Time::ZERO, |head| head.sent_at);
-        let mut news = News {
+        let mut info = AckInfo {
             is_advance: ack > before.una,
             is_duplicate: is_duplicate && brings_news,
             has_dsack,
@@ -141,13 +142,13 @@ impl Sender {
             ce_marked: self.take_marks(segment, delivery.delivered),
             echo: segment.timestamps.filter(|_| self.features.timestamps).map(|t| t.echo),
         };
-        self.finish_ack(at, &mut news, &delivery, &before);
+        self.finish_ack(at, &mut info, &delivery, &before);
     }
 
-    /// Header prediction, as at the receiver of a bulk transfer: nothing is outstanding or wrong, so the ACK of a data segment
-    /// tells at most of a new window.
+    /// Header prediction, as at the receiver of a bulk transfer: nothing is outstanding and nothing is being repaired, so the ACK of a
+    /// data segment can at most change the window.
     #[inline]
-    fn is_without_news(&self, ack: u64, segment: &Segment) -> bool {
+    fn has_nothing_new(&self, ack: u64, segment: &Segment) -> bool {
         ack == self.stream.una()
             && self.scoreboard.is_empty()
             && self.recovery.phase() == Phase::Open
@@ -156,13 +157,13 @@ impl Sender {
     }
 
     /// After the scoreboard has taken the ACK: samples, recovery, controller, timers.
-    fn finish_ack(&mut self, at: Moment<'_>, news: &mut News, delivery: &Delivery, before: &Before) {
-        self.count_duplicates(news);
-        if news.delivered > 0 {
-            self.rate.on_delivered(at.now, news.delivered);
+    fn finish_ack(&mut self, at: Moment<'_>, info: &mut AckInfo, delivery: &Delivery, before: &Before) {
+        self.count_duplicates(info);
+        if info.delivered > 0 {
+            self.rate.on_delivered(at.now, info.delivered);
         }
         let rtt =
-            if delivery.delivered > 0 || news.is_advance { self.sample_rtt(at.now, news, delivery) } else { None };
+            if delivery.delivered > 0 || info.is_advance { self.sample_rtt(at.now, info, delivery) } else { None };
         let (mut rate, mut round_start) = (None, false);
         if let Some(newest) = &delivery.newest {
             rate = self.rate.sample(at.now, newest, self.features.mss, self.rtt.min_rtt());
@@ -171,28 +172,28 @@ impl Sender {
         let was_reducing = self.recovery.phase().is_reducing();
         let lost_before = self.rate.lost();
         if self.tail_probe.is_out() {
-            self.check_tail_probe(at, news);
+            self.check_tail_probe(at, info);
         }
-        let ecn_echo = before.ecn_echo || news.ce_marked > 0;
+        let ecn_echo = before.ecn_echo || info.ce_marked > 0;
         if ecn_echo {
-            self.react_to_ecn(at, news);
+            self.react_to_ecn(at, info);
         }
-        if self.is_dubious(news) {
-            self.react_to_ack(at, news);
+        if self.is_dubious(info) {
+            self.react_to_ack(at, info);
         }
         let newly_lost = (self.rate.lost() - lost_before) as u32;
         let is_reducing = self.recovery.phase().is_reducing();
-        if news.delivered > 0 || news.acked > 0 {
-            self.feed_validation(at, news);
+        if info.delivered > 0 || info.acked > 0 {
+            self.feed_validation(at, info);
             if self.scoreboard.has_unreported() {
                 self.report_losses(at);
             }
-            // A controller that rules its window in recovery may grow it there; on Linux the ACK that ends a recovery may, too.
+            // A controller that sets its window in recovery may increase it there; on Linux also with the ACK that ends a recovery.
             let is_ruled = (is_reducing || (was_reducing && !self.config.counts_deliveries)) && self.is_window_ours;
             let event = Ack {
-                acked: news.acked,
-                counted: self.counted(news),
-                delivered: news.delivered,
+                acked: info.acked,
+                counted: self.counted(info),
+                delivered: info.delivered,
                 acked_bytes: (self.stream.una() - before.una) as u32,
                 newly_lost,
                 rtt,
@@ -201,7 +202,7 @@ impl Sender {
                 may_grow: !is_ruled && self.may_grow(at.now),
                 round_start,
                 ecn_echo,
-                ce_marked: news.ce_marked,
+                ce_marked: info.ce_marked,
             };
             let view = self.view(at);
             self.control.on_ack(&view, &event);
@@ -209,19 +210,19 @@ impl Sender {
                 self.validator.on_growth(at.now);
             }
         }
-        if is_reducing && news.delivered > 0 {
-            let is_safe = news.is_advance && newly_lost == 0;
+        if is_reducing && info.delivered > 0 {
+            let is_safe = info.is_advance && newly_lost == 0;
             let in_flight = self.in_flight();
-            self.reduction().on_ack(news.delivered, in_flight, is_safe);
+            self.reduction().on_ack(info.delivered, in_flight, is_safe);
         }
-        self.restart_timers(at.now, news);
+        self.restart_timers(at.now, info);
     }
 
-    /// The states and counters that can change something on this ACK; a plain one in the open state has none.
-    fn is_dubious(&self, news: &News) -> bool {
+    /// Whether this ACK may need a reaction. A plain ACK in the open state does not.
+    fn is_dubious(&self, info: &AckInfo) -> bool {
         self.recovery.phase() != Phase::Open
-            || news.is_duplicate
-            || news.has_dsack
+            || info.is_duplicate
+            || info.has_dsack
             || self.sacked_out() > 0
             || self.head.is_due()
             || self.timers.is_looking()
@@ -261,7 +262,8 @@ impl Sender {
             self.detector.on_dsack(una, nxt);
             blocks[0] = (0, 0);
         }
-        // In the order of the stream, as Linux looks at them (`tcp_sacktag_write_queue`): the first and the newest of what they deliver.
+        // In the order of the stream, as Linux processes them (`tcp_sacktag_write_queue`); this decides which of the packets delivered
+        // is the first and which the newest.
         blocks.sort_unstable();
         let detector = &mut self.detector;
         for block in &mut blocks {
@@ -276,17 +278,17 @@ impl Sender {
         is_dsack
     }
 
-    /// Duplicates: counted up to the fast retransmit; without SACK each says that a packet arrived. Not after a timeout: there
-    /// they come from what was sent again in vain, and if they let packets out, these would bring further ones without end
-    /// while the head is missing.
-    fn count_duplicates(&mut self, news: &mut News) {
-        if news.is_duplicate {
-            let may_tell = !self.features.sack && self.recovery.phase() != Phase::Loss;
-            news.delivered += self.duplicates.add(may_tell.then(|| self.scoreboard.packets_out()));
-        } else if news.is_advance {
+    /// Count duplicate ACKs up to the fast retransmit; without SACK each reports that a packet arrived. Not after a timeout: there
+    /// they are caused by needless retransmissions, and if each let a packet out, these packets would cause further duplicates
+    /// endlessly while the head is missing.
+    fn count_duplicates(&mut self, info: &mut AckInfo) {
+        if info.is_duplicate {
+            let counts_arrivals = !self.features.sack && self.recovery.phase() != Phase::Loss;
+            info.delivered += self.duplicates.add(counts_arrivals.then(|| self.scoreboard.packets_out()));
+        } else if info.is_advance {
             if self.duplicates.arrived() > 0 {
-                let known = self.duplicates.on_advance(news.acked);
-                news.delivered -= known.min(news.delivered.saturating_sub(1));
+                let known = self.duplicates.on_advance(info.acked);
+                info.delivered -= known.min(info.delivered.saturating_sub(1));
             }
             if self.recovery.phase() == Phase::Open {
                 self.duplicates.clear();
@@ -294,9 +296,10 @@ impl Sender {
         }
     }
 
-    /// RTT of this ACK for the controller; feeds the estimators. Karn: nothing from retransmitted data without timestamps, and with them
-    /// nothing that the mean counts, for whoever looks at the packets from outside, as in the worlds of real time, cannot tell either.
-    fn sample_rtt(&mut self, now: Time, news: &News, delivery: &Delivery) -> Option<Duration> {
+    /// RTT of this ACK for the controller; also updates the estimators. Karn's rule: without timestamps there is no sample from
+    /// retransmitted data. With timestamps there is one, but the mean does not count it: an observer of the packets, as in the worlds
+    /// of real time, could not measure it either.
+    fn sample_rtt(&mut self, now: Time, info: &AckInfo, delivery: &Delivery) -> Option<Duration> {
         if self.detector.times_last_packet() {
             return self.sample_last_packet(now, delivery);
         }
@@ -306,7 +309,7 @@ impl Sender {
             self.rtt.observe_min(newest);
             return Some(newest);
         }
-        let micros = timestamp(now).wrapping_sub(news.echo.filter(|_| news.is_advance)?);
+        let micros = timestamp(now).wrapping_sub(info.echo.filter(|_| info.is_advance)?);
         let sample = Duration::from_micros(u64::from(micros));
         self.estimate_rtt(sample);
         self.rtt.observe_min(sample); // as Linux (`tcp_ack_update_rtt`)
@@ -335,17 +338,17 @@ impl Sender {
         self.rtt.add_sample(sample, self.stream.una(), self.stream.nxt(), &self.config.rto);
     }
 
-    /// Packets by which the window's growth counts ([`Config::counts_deliveries`](crate::tcp::Config::counts_deliveries)). Linux asks a
-    /// control that rules its window about every ACK (`cong_control`), any other about those that move SND.UNA (`cong_avoid`).
-    fn counted(&self, news: &News) -> u32 {
+    /// Packets that count for the window's growth ([`Config::counts_deliveries`](crate::tcp::Config::counts_deliveries)). Linux calls a
+    /// control that sets its own window on every ACK (`cong_control`), any other on those that move SND.UNA (`cong_avoid`).
+    fn counted(&self, info: &AckInfo) -> u32 {
         match self.config.counts_deliveries {
-            false => news.acked,
-            true if news.is_advance || !self.is_window_ours => news.delivered,
+            false => info.acked,
+            true if info.is_advance || !self.is_window_ours => info.delivered,
             true => 0,
         }
     }
 
-    /// May the window grow (RFC 5681 §3.1, RFC 7661 §4.3; Linux `tcp_is_cwnd_limited`)?
+    /// Whether the window may grow (RFC 5681 §3.1, RFC 7661 §4.3; Linux `tcp_is_cwnd_limited`).
     fn may_grow(&self, now: Time) -> bool {
         if self.config.growth == Growth::Always || self.usage.is_full() {
             return true;
@@ -354,16 +357,16 @@ impl Sender {
         self.validator.allows_growth(now, srtt, cwnd).unwrap_or_else(|| self.usage.is_limited(cwnd, ssthresh))
     }
 
-    fn feed_validation(&mut self, at: Moment<'_>, news: &News) {
-        if self.validator.watches_acks() && news.is_advance && !self.recovery.phase().is_repairing() {
+    fn feed_validation(&mut self, at: Moment<'_>, info: &AckInfo) {
+        if self.validator.watches_acks() && info.is_advance && !self.recovery.phase().is_repairing() {
             let (una, nxt) = (self.stream.una(), self.stream.nxt());
-            self.validator.on_ack(at.now, self.rtt.srtt(), news.acked, una, nxt);
+            self.validator.on_ack(at.now, self.rtt.srtt(), info.acked, una, nxt);
             self.check_validation(at);
         }
     }
 
-    fn restart_timers(&mut self, now: Time, news: &News) {
-        if news.is_advance {
+    fn restart_timers(&mut self, now: Time, info: &AckInfo) {
+        if info.is_advance {
             if !self.recovery.is_partial(self.stream.una()) || self.detector.restarts_timer_by_partial_ack() {
                 self.restart_rto(now); // RFC 6298 §5.3
             }
@@ -371,10 +374,10 @@ impl Sender {
             if self.scoreboard.is_empty() {
                 self.timers.look_again(Time::MAX);
             }
-        } else if news.delivered > 0 {
-            // While SACKs still come for the flight that the head's repair follows, that repair cannot have been answered; those for
-            // later data must not put the timeout off for ever.
-            if news.is_older_than_head && self.detector.restarts_timer_by_sack() {
+        } else if info.delivered > 0 {
+            // While SACKs still arrive for the flight before the head's retransmission, that retransmission cannot have been answered yet.
+            // SACKs for later data must not postpone the timeout for ever.
+            if info.is_older_than_head && self.detector.restarts_timer_by_sack() {
                 self.restart_rto(now);
             }
             self.timers.restart_probe(now);
@@ -393,7 +396,7 @@ impl Sender {
         self.features.ecn && !self.features.counts_marks && segment.flags.contains(Flags::ECE)
     }
 
-    /// How many of the packets delivered were marked (RFC 9768). What delivers nothing may be an old ACK and is not asked.
+    /// How many of the packets delivered were marked (RFC 9768). An ACK that delivers nothing may be an old one and is not evaluated.
     fn take_marks(&mut self, segment: &Segment, delivered: u32) -> u32 {
         if !self.features.counts_marks || !self.features.ecn || delivered == 0 {
             return 0;

@@ -1,4 +1,4 @@
-//! Bytes acknowledged between losses, which OLIA (`playpath_cc`) reads of its siblings. Tested by `tests/mptcp.rs`.
+//! Bytes acknowledged between losses, which OLIA (`playpath_cc`) reads from its siblings. Tested by `tests/mptcp.rs`.
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LossDistance {
@@ -7,7 +7,7 @@ pub(crate) struct LossDistance {
 }
 
 impl LossDistance {
-    /// A loss after `acked` bytes of the connection. A second one with nothing acknowledged between keeps the distances.
+    /// A loss after `acked` bytes of the connection. A second loss with nothing acknowledged in between keeps the distances.
     pub fn on_loss(&mut self, acked: u64) {
         if acked > self.acked_at_loss {
             *self = LossDistance { between: acked - self.acked_at_loss, acked_at_loss: acked };

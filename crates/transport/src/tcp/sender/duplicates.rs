@@ -10,7 +10,7 @@ pub(crate) struct Duplicates {
 }
 
 impl Duplicates {
-    /// Since the last episode, or the last ACK of new data in the open state.
+    /// Duplicate ACKs since the last episode, or since the last ACK of new data in the open state.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -21,15 +21,16 @@ impl Duplicates {
         *self = Duplicates::default();
     }
 
-    /// One more. Returns how many packets it says have arrived; `may_tell`: at most so many lie above the head.
-    pub fn add(&mut self, may_tell: Option<u32>) -> u32 {
+    /// Another duplicate ACK arrived. Returns how many packets it reports as arrived. `max_arrived`: number of packets above the head, if
+    /// arrivals are counted.
+    pub fn add(&mut self, max_arrived: Option<u32>) -> u32 {
         self.count += 1;
-        let tells = may_tell.is_some_and(|most| self.arrived < most);
-        self.arrived += u32::from(tells);
-        u32::from(tells)
+        let is_counted = max_arrived.is_some_and(|most| self.arrived < most);
+        self.arrived += u32::from(is_counted);
+        u32::from(is_counted)
     }
 
-    /// An ACK of `acked` packets: the first was missing, the others are those that the duplicates told of. Returns how many.
+    /// An ACK of `acked` packets: the first one was missing, the others may have been counted by duplicates. Returns how many were.
     pub fn on_advance(&mut self, acked: u32) -> u32 {
         let known = self.arrived.min(acked.saturating_sub(1));
         self.arrived -= known;

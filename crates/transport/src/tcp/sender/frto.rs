@@ -1,9 +1,9 @@
 //! F-RTO: detection of spurious timeouts by the ACKs that follow.
 //!
 //! Reference: RFC 5682 §3.1, §3.2 as Linux 6.18 does it (`tcp_enter_loss`, `tcp_process_loss`), with SACK and without. The card
-//! `docs/models/tcp.md` sets each condition beside Linux's.
+//! `docs/models/tcp.md` compares each condition with Linux's.
 //! Differences from Linux:
-//! 1. New data that pacing holds back is waited for; Linux gives the test up (`tcp_xmit_recovery`).
+//! 1. The test waits for new data that pacing holds back; Linux ends the test (`tcp_xmit_recovery`).
 //!
 //! Tested here and by `undo_frto*.pkt`.
 
@@ -16,15 +16,15 @@ pub(crate) struct Frto {
 /// Result of an ACK in the phase after a timeout.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evidence {
-    /// Data sent before the timeout and never again was delivered (`FLAG_ORIG_SACK_ACKED`).
+    /// Data that was sent before the timeout and not retransmitted was delivered (`FLAG_ORIG_SACK_ACKED`).
     pub original_delivered: bool,
     /// SND.UNA moved, but not to the recovery point.
     pub is_partial_advance: bool,
-    /// A duplicate ACK without DSACK, or an ACK with news in its SACK blocks.
+    /// A duplicate ACK without DSACK, or an ACK whose SACK blocks report something new.
     pub is_duplicate: bool,
-    /// New data has left since the timeout.
+    /// New data has been sent since the timeout.
     pub has_sent_new: bool,
-    /// New data is there, and the peer's window takes it.
+    /// There is new data, and the peer's window has room for it.
     pub can_send_new: bool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum Step {
 }
 
 impl Frto {
-    /// The timer expired (step 1). `is_first`: no recovery was under way; or it expired again without progress.
+    /// The timer expired (step 1). `is_first`: no recovery was under way. `consecutive`: expiries without progress, this one included.
     pub fn start(is_enabled: bool, is_first: bool, consecutive: u32) -> Frto {
         Frto { is_testing: is_enabled && (is_first || consecutive > 1) }
     }

@@ -3,8 +3,9 @@
 //! Reference: RFC 9768 §3.2.2.5.2 and appendix A.2 (a counter of three bits that may have gone round), §3.2.3.1 (decoding),
 //! §3.2.3.2.3 to .5 (an option that is absent, zeroed, or at odds with the counter).
 //! Differences from the reference:
-//! 1. Of the counts that the three bits allow it takes the least that the bytes told as marked need, and not the safer of two.
-//! 2. More marks than packets delivered are not believed: no control packet is ECN-capable.
+//! 1. Of the counts that the three bits allow, the smallest one that is consistent with the bytes reported as marked is used, not the safer
+//!    of two.
+//! 2. A report of more marks than packets delivered is ignored: no control packet is ECN-capable.
 //!
 //! Tested here and by `accecn_*.pkt`.
 
@@ -17,14 +18,14 @@ pub(crate) struct Marks {
     packets: u8,
     /// s.ceb, 24 bits: an idle connection is small.
     bytes: [u8; 3],
-    /// The option was zeroed on its way: what it says counts for nothing.
+    /// The option was zeroed on the path: its content is ignored.
     ignores_option: bool,
 }
 
 /// ECN feedback of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Echo {
-    /// So many of the packets delivered were marked.
+    /// Number of the packets delivered that were marked.
     Marked(u32),
     /// Marked bytes without a marked packet: something rewrites the header (RFC 9768 §3.2.3.2.5).
     Mangled,
@@ -37,14 +38,14 @@ impl Default for Marks {
 }
 
 impl Marks {
-    /// The first option of the peer, if it sent one with its first segment: a counter that nobody begins with was cleared on the
-    /// way (RFC 9768 §3.2.3.2.4).
+    /// Check the first option of the peer, if its first segment has one: a counter with a value that is never the initial one was
+    /// cleared on the path (RFC 9768 §3.2.3.2.4).
     pub fn check_first(&mut self, option: Option<AccEcn>) {
         let [ect0, _, ect1] = option.map_or([None; 3], |option| option.counters());
         self.ignores_option = ect0 == Some(0) || ect1 == Some(0);
     }
 
-    /// An ACK that delivers so many packets of at most `mss` bytes.
+    /// Evaluate an ACK that delivers `delivered` packets of at most `mss` bytes.
     pub fn take(&mut self, segment: &Segment, delivered: u32, mss: u32) -> Echo {
         let step = u32::from(segment.flags.ace().wrapping_sub(self.packets) & 7);
         self.packets = segment.flags.ace();

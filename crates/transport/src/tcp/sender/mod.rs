@@ -1,7 +1,7 @@
 //! The sending half: transmission, processing of acknowledgements, loss detection and repair.
 //!
-//! Parts with a file each: the state of the stream, the scoreboard, RTT, delivery rate, duplicate ACKs, the rule that finds losses, the
-//! phases of recovery, the reduction of the window, window validation, pacing, timers. A part owns its fields and writes to no other;
+//! Each part has its own file: the state of the stream, the scoreboard, RTT, delivery rate, duplicate ACKs, loss detection, the phases
+//! of recovery, the reduction of the window, window validation, pacing, timers. A part owns its fields and writes to no other;
 //! [`Sender`] queries them and acts on the results: `ack.rs` for an acknowledgement, `reaction.rs` for losses and timers,
 //! `transmit.rs` for sending, `tso.rs` for groups.
 //!
@@ -65,7 +65,7 @@ pub(crate) struct Sender {
     /// Shared: a thousand flows of a group read the same lines of memory.
     config: Arc<Config>,
     control: Box<dyn CongestionControl>,
-    /// The transport rules the window in recovery, and window validation may touch it (Linux: controls without `cong_control`).
+    /// The transport sets the window in recovery, and window validation may change it (Linux: controls without `cong_control`).
     is_window_ours: bool,
     features: Features,
     stream: Stream,
@@ -87,7 +87,7 @@ pub(crate) struct Sender {
     probe: Option<Probe>,
     /// Data packets sent since the last event.
     burst: u32,
-    /// The window has room, but Linux waits for an ACK that lets a whole group leave.
+    /// The window has room, but Linux waits for an ACK that allows a whole group to be sent.
     is_deferred: bool,
     /// A poll found nothing to send, and nothing has happened since that could change that, or what the poll noted.
     is_settled: bool,
@@ -95,10 +95,10 @@ pub(crate) struct Sender {
     send_cwr: bool,
     marks: Marks,
     is_write_cut: bool,
-    /// The last write was cut: not the application is what the sender waits for (Linux `SOCK_NOSPACE`).
+    /// The last write was cut short, so the sender does not wait for the application (Linux `SOCK_NOSPACE`).
     is_writer_waiting: bool,
     own_index: u32,
-    /// Of each segment, paced as if they were payload.
+    /// Option bytes of each segment that are paced as if they were payload.
     paced_option_bytes: u32,
     counters: Counters,
 }
@@ -140,7 +140,7 @@ impl Sender {
         }
     }
 
-    /// A subflow, with its place among its siblings, whose segments `option_bytes` of MPTCP make smaller.
+    /// Become subflow `index` of an MPTCP connection; its options take `option_bytes` of each segment.
     pub fn become_subflow(&mut self, index: usize, option_bytes: u32) {
         self.is_settled = false;
         self.own_index = index as u32;
@@ -160,7 +160,8 @@ impl Sender {
     pub fn features(&self) -> Features {
         self.features
     }
-    /// From now on data is Not-ECT, and what is told of marks is not believed (RFC 9768 §3.2.2.3, §3.2.2.4); the peer is still told.
+    /// From now on data is sent as Not-ECT, and the peer's reports of marks are ignored (RFC 9768 §3.2.2.3, §3.2.2.4); marks of the peer's
+    /// packets are still reported.
     pub fn send_without_ect(&mut self) {
         self.features.ecn = false;
     }
@@ -168,12 +169,12 @@ impl Sender {
     pub fn check_first_accecn(&mut self, option: Option<AccEcn>) {
         self.marks.check_first(option);
     }
-    /// The window that the peer's SYN told.
+    /// Set the window that the peer's SYN advertised.
     pub fn open_window(&mut self, window: u64) {
         self.is_settled = false;
         self.stream.open_window(window);
     }
-    /// The SYN was not answered in time. `is_linear`: the next timeout is as long (`tcp_syn_linear_timeouts`).
+    /// The SYN was not answered in time. `is_linear`: the next timeout has the same length (`tcp_syn_linear_timeouts`).
     pub fn note_syn_timeout(&mut self, is_linear: bool) {
         self.counters.note().rto_count += 1;
         if !is_linear {
@@ -188,7 +189,7 @@ impl Sender {
     pub fn set_initial_rto(&mut self, rto: Duration) {
         self.rtt.set_initial(rto);
     }
-    /// The connection is established. `window`: where the handshake lost so much that the initial window does not hold.
+    /// The connection is established. `window`: initial congestion window, if losses of the handshake reduce it.
     pub fn start(&mut self, at: Moment<'_>, window: Option<f64>) {
         self.is_settled = false;
         if self.config.flow_control == FlowControl::Above {
@@ -223,7 +224,7 @@ impl Sender {
         self.is_writer_waiting = taken < bytes;
         taken
     }
-    /// A write to the buffer above was cut, or not.
+    /// Whether the last write to the buffer of the layer above was cut short.
     pub fn set_writer_waiting(&mut self, is_waiting: bool) {
         self.is_settled = false;
         self.is_writer_waiting = is_waiting;
@@ -235,7 +236,7 @@ impl Sender {
         }
         self.config.send_buffer.saturating_sub(self.stream.written() - self.stream.una())
     }
-    /// A write was cut, and the buffer has room again; asked once.
+    /// A write was cut short, and the buffer has room again; `true` only once.
     #[inline]
     pub fn take_room_again(&mut self) -> bool {
         let has_room = self.is_write_cut && self.send_space() > 0;
@@ -246,7 +247,7 @@ impl Sender {
         self.is_settled = false;
         self.stream.close();
     }
-    /// New data stops at `offset`; `is_fed`: more will be written, only not yet.
+    /// No new data is sent beyond `offset`; `is_fed`: more will be written later.
     pub fn set_boundary(&mut self, offset: u64, is_fed: bool) {
         self.is_settled = false;
         self.stream.set_boundary(offset, is_fed);
@@ -291,7 +292,7 @@ impl Sender {
     }
     /// Retransmission timeouts so far.
     pub fn rto_count(&self) -> u64 {
-        self.counters.mishaps().rto_count
+        self.counters.loss_stats().rto_count
     }
 
     pub fn info(&self) -> TcpInfo {
@@ -309,7 +310,7 @@ impl Sender {
             sacked: self.sacked_out(),
             lost: self.scoreboard.lost_out(),
             retrans: self.scoreboard.retrans_out(),
-            total_retrans: self.counters.mishaps().retransmitted_packets,
+            total_retrans: self.counters.loss_stats().retransmitted_packets,
             in_flight: self.in_flight(),
             notsent_bytes: self.stream.unsent(),
             rcv_wnd: 0,
@@ -346,7 +347,7 @@ impl Sender {
         self.control.on_window_change(&view, &change);
     }
 
-    /// Packets in the network by estimate.
+    /// Estimated number of packets in flight.
     pub fn in_flight(&self) -> u32 {
         self.scoreboard.in_flight().saturating_sub(self.duplicates.arrived())
     }
@@ -380,12 +381,12 @@ impl Sender {
         self.reduction.get_or_insert_with(|| Box::new(Reduction::new(self.features.recovery)))
     }
 
-    /// Neither loss nor reordering nor ECN-Echo is being dealt with.
+    /// No loss, reordering or ECN-Echo is being handled.
     pub fn is_ca_open(&self) -> bool {
         self.recovery.phase() == Phase::Open && self.sacked_out() == 0
     }
 
-    /// Packets that left the network: SACKed, or counted by duplicate ACKs where the peer has no SACK.
+    /// Packets known to have arrived out of order: SACKed, or counted by duplicate ACKs if the peer does not use SACK.
     fn sacked_out(&self) -> u32 {
         self.scoreboard.sacked_out() + self.duplicates.arrived()
     }

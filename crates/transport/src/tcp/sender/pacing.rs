@@ -8,9 +8,9 @@
 //! first ten packets are not paced (the profiles `rfc` and `ns2`, one packet each).
 //!
 //! Differences from Linux:
-//! 1. The rate of the transport's own rule is that of the moment, not that of the last ACK.
+//! 1. The rate of the transport's own rule is computed when it is used, not with the last ACK.
 //! 2. A retransmission after a timeout and a tail loss probe that retransmits wait for their deadline, as all packets do.
-//! 3. With `PacingBurst::Packets` a sender that only pacing holds back does not count as one that leaves its window unused (`usage.rs`).
+//! 3. With `PacingBurst::Packets`, a sender limited only by pacing does not count as leaving its window unused (`usage.rs`).
 //!
 //! Units: payload bytes, as in Linux; headers are not counted. Invariant: the deadline never moves back.
 //! Tested here, by `tests/packets/pacing*.pkt` and by `tests/pair.rs`.
@@ -32,7 +32,7 @@ pub(crate) struct Pacer {
 struct Open {
     packets: u32,
     bytes: u64,
-    /// It left then, so long after its deadline.
+    /// When the group was sent, and how long after its deadline.
     left_at: Time,
     credit: Duration,
 }

@@ -4,8 +4,8 @@
 //! Differences from the reference:
 //! 1. Counts are packets, as in Linux, where the RFC counts bytes.
 //! 2. Also used after ECN-Echo, as in Linux.
-//! 3. What is sent is a share of the window before, as in Linux (`prior_cwnd`), where the RFC takes what was out (RecoverFS). That is
-//!    less while the reader or the application is the limit.
+//! 3. The rate of sending is relative to the window before the reduction, as in Linux (`prior_cwnd`); the RFC uses the data in flight
+//!    (RecoverFS), which is less while the reader or the application is the limit.
 //!
 //! Tested here with the worked numbers.
 
@@ -34,7 +34,7 @@ impl Prr {
         self.out += 1;
     }
 
-    /// An ACK delivered `delivered` packets and left `in_flight`. `is_safe`: it advanced SND.UNA and told of no new loss.
+    /// An ACK delivered `delivered` packets and left `in_flight`. `is_safe`: it advanced SND.UNA and revealed no new loss.
     pub fn on_ack(&mut self, delivered: u32, in_flight: u32, is_safe: bool) {
         self.delivered += delivered;
         let inflight = f64::from(in_flight);
@@ -45,7 +45,7 @@ impl Prr {
             let earned = self.delivered.saturating_sub(self.out).max(delivered) + u32::from(is_safe);
             (libm::floor(self.ssthresh) - inflight).min(f64::from(earned))
         };
-        // The fast retransmit itself always leaves.
+        // The fast retransmit itself is always sent.
         let least = u32::from(self.out == 0);
         self.cwnd = in_flight + (send.max(0.0) as u32).max(least);
     }

@@ -18,7 +18,7 @@ pub(crate) struct RateEstimator {
     first_sent_at: Time,
     /// C.app_limited: the sample is limited until this many are delivered; zero: it is not.
     app_limited_until: u64,
-    /// A scheduler feeds it: an empty queue says nothing of the application.
+    /// A scheduler writes to this subflow, so an empty queue does not mean that the application is the limit.
     is_fed: bool,
     /// Packets marked lost since the start.
     lost: u64,
@@ -69,7 +69,7 @@ impl RateEstimator {
         self.latest
     }
 
-    /// A packet was delivered that left when `prior_delivered` were. First of a new round trip?
+    /// A packet was delivered that was sent when `prior_delivered` packets had been. Returns whether it begins a new round trip.
     pub fn is_round_start(&mut self, prior_delivered: u64) -> bool {
         let is_start = prior_delivered >= self.round_end;
         if is_start {
@@ -78,7 +78,7 @@ impl RateEstimator {
         is_start
     }
 
-    /// A scheduler writes, segment by segment.
+    /// From now on a scheduler writes, segment by segment.
     pub fn set_fed(&mut self) {
         self.is_fed = true;
     }
@@ -101,7 +101,7 @@ impl RateEstimator {
         let send_interval = newest.sent_at.saturating_since(newest.first_sent_at);
         let ack_interval = now.saturating_since(newest.delivered_at);
         let interval = send_interval.max(ack_interval);
-        // Shorter than the smallest RTT: the measure of a burst, not of a path.
+        // Shorter than the smallest RTT: this measures a burst, not the path.
         if interval.is_zero() || (min_rtt < Duration::MAX && interval < min_rtt) {
             return None;
         }

@@ -1,9 +1,9 @@
-//! What the sender does: about losses and spurious ones, as recovery says, and when a timer expires.
+//! The sender's reactions: to losses and to spurious ones, as decided by `recovery.rs`, and to expired timers.
 //!
 //! Reference: as `recovery.rs`; RFC 8985 §7.3 (probe), RFC 9293 §3.8.6.1 (zero-window probe). Tested by packet scripts.
 
 use super::Sender;
-use super::ack::News;
+use super::ack::AckInfo;
 use super::detection::Situation;
 use super::recovery::{Phase, Step};
 use super::scoreboard::{APP_LIMITED, EVER_RETRANS, SACKED};
@@ -15,7 +15,7 @@ use playpath_cc::{CongestionEvent, CongestionSignal, PacketLost, RecoveryExit, R
 use playpath_units::Time;
 
 impl Sender {
-    /// Act on every timer that is due. `false`: too many timeouts in a row, the connection is given up.
+    /// Handle every timer that is due. `false`: too many consecutive timeouts, the connection is given up.
     pub fn handle_timeout(&mut self, at: Moment<'_>) -> bool {
         self.is_settled = false;
         self.burst = 0;
@@ -45,39 +45,39 @@ impl Sender {
         true
     }
 
-    /// React to what an ACK told, outside of the plain open state.
-    pub(super) fn react_to_ack(&mut self, at: Moment<'_>, news: &News) {
+    /// React to an ACK that may need more than the plain open state does.
+    pub(super) fn react_to_ack(&mut self, at: Moment<'_>, info: &AckInfo) {
         let ends_with_progress = self.detector.knows_no_partial_ack();
-        match self.recovery.on_ack(self.config.undo, news, &self.stream, ends_with_progress) {
-            Step::Watch => self.watch_for_loss(at, news),
-            Step::Repair => self.continue_recovery(at, news),
-            Step::RepairAll => self.repair_all(at, news),
+        match self.recovery.on_ack(self.config.undo, info, &self.stream, ends_with_progress) {
+            Step::Watch => self.watch_for_loss(at, info),
+            Step::Repair => self.continue_recovery(at, info),
+            Step::RepairAll => self.repair_all(at, info),
             Step::Exit => {
                 self.exit_recovery(at);
-                self.look_beyond(at, news);
+                self.look_beyond(at, info);
             }
             Step::ExitAndWatch => {
                 self.exit_recovery(at);
-                self.watch_for_loss(at, news);
+                self.watch_for_loss(at, info);
             }
             Step::Undo => self.undo(at),
         }
     }
 
     /// ECN-Echo arrived: one reduction per round (RFC 3168 §6.1.2).
-    pub(super) fn react_to_ecn(&mut self, at: Moment<'_>, news: &News) {
+    pub(super) fn react_to_ecn(&mut self, at: Moment<'_>, info: &AckInfo) {
         if self.recovery.phase() == Phase::Open {
             self.counters.note().ecn_reductions += 1;
-            self.begin_episode(at, news, CongestionSignal::Ecn);
+            self.begin_episode(at, info, CongestionSignal::Ecn);
             self.recovery.begin(self.stream.nxt());
             self.recovery.enter_cwr();
         }
     }
 
-    /// The outstanding tail loss probe may have been answered.
-    pub(super) fn check_tail_probe(&mut self, at: Moment<'_>, news: &News) {
-        if self.tail_probe.on_ack(news, self.stream.una()) && self.recovery.phase() == Phase::Open {
-            self.begin_episode(at, news, CongestionSignal::Loss);
+    /// Check whether this ACK answers the outstanding tail loss probe.
+    pub(super) fn check_tail_probe(&mut self, at: Moment<'_>, info: &AckInfo) {
+        if self.tail_probe.on_ack(info, self.stream.una()) && self.recovery.phase() == Phase::Open {
+            self.begin_episode(at, info, CongestionSignal::Loss);
             self.recovery.begin(self.stream.nxt());
             // The probe was the whole recovery, of one packet.
             let change = self.validator.on_recovery_exit(at.now, 1);
@@ -85,7 +85,7 @@ impl Sender {
         }
     }
 
-    /// Tell the controller of the packets marked lost, before the episode, timeout or ACK that found them.
+    /// Report the packets marked lost to the controller, before it is notified of the episode, timeout or ACK that revealed them.
     pub(super) fn report_losses(&mut self, at: Moment<'_>) {
         while let Some((packet, remaining)) = self.scoreboard.next_unreported() {
             let lost = (self.rate.lost() as u32).wrapping_sub(remaining);
@@ -121,14 +121,14 @@ impl Sender {
         }
     }
 
-    /// Window validation may have set new windows.
+    /// Apply the new windows of window validation, if there are any.
     pub(super) fn apply(&mut self, at: Moment<'_>, change: Option<WindowChange>) {
         if let Some(change) = change {
             self.change_windows(at, change);
         }
     }
 
-    /// Mark packets lost by the rule in force. Returns how many.
+    /// Mark packets lost according to the loss detection in use. Returns how many.
     fn detect_losses(&mut self, now: Time) -> u32 {
         let situation = Situation {
             now,
@@ -145,49 +145,49 @@ impl Sender {
         found.lost
     }
 
-    /// Open or cwr: does this ACK begin a recovery?
-    fn watch_for_loss(&mut self, at: Moment<'_>, news: &News) {
-        let may_be_dubious = news.is_duplicate || self.sacked_out() > 0 || self.timers.is_looking();
+    /// In the phases open and cwr: check whether this ACK begins a recovery.
+    fn watch_for_loss(&mut self, at: Moment<'_>, info: &AckInfo) {
+        let may_be_dubious = info.is_duplicate || self.sacked_out() > 0 || self.timers.is_looking();
         if may_be_dubious && self.detect_losses(at.now) > 0 {
-            self.enter_recovery(at, news, CongestionSignal::Loss);
-        } else if news.is_duplicate {
-            self.ask_about_head(at, news, self.duplicates.count());
-        } else if news.is_advance && self.head.take() {
-            self.ask_about_head(at, news, 0);
+            self.enter_recovery(at, info, CongestionSignal::Loss);
+        } else if info.is_duplicate {
+            self.ask_about_head(at, info, self.duplicates.count());
+        } else if info.is_advance && self.head.take() {
+            self.ask_about_head(at, info, 0);
         }
     }
 
-    /// Losses above the point that ended the last recovery begin the next one with the same ACK, so the window between them lets
-    /// nothing go (Linux `tcp_fastretrans_alert`, from step D to E).
-    fn look_beyond(&mut self, at: Moment<'_>, news: &News) {
+    /// Losses above the recovery point begin the next recovery with the same ACK that ended the last one, so nothing is sent in between
+    /// (Linux `tcp_fastretrans_alert`, from step D to E).
+    fn look_beyond(&mut self, at: Moment<'_>, info: &AckInfo) {
         if self.sacked_out() > 0 {
             self.detect_losses(at.now);
         }
         if self.scoreboard.lost_out() > 0 {
-            self.enter_recovery(at, news, CongestionSignal::Loss);
+            self.enter_recovery(at, info, CongestionSignal::Loss);
         }
     }
 
-    /// May the controller want the head retransmitted before the third duplicate (Vegas)?
-    fn ask_about_head(&mut self, at: Moment<'_>, news: &News, count: u32) {
+    /// Ask the controller whether the head is to be retransmitted before the third duplicate (Vegas).
+    fn ask_about_head(&mut self, at: Moment<'_>, info: &AckInfo, count: u32) {
         let Some(head) = self.scoreboard.front().copied() else { return };
         let event = TcpDupAck { count, head_sent_at: head.sent_at, head_is_retransmitted: head.is(EVER_RETRANS) };
         let view = self.view(at);
         if self.control.on_tcp_dup_ack(&view, &event) {
             let lost = self.scoreboard.mark_head_lost();
             self.rate.on_lost(lost);
-            self.enter_recovery(at, news, CongestionSignal::EarlyRetransmit);
+            self.enter_recovery(at, info, CongestionSignal::EarlyRetransmit);
         }
     }
 
-    fn enter_recovery(&mut self, at: Moment<'_>, news: &News, signal: CongestionSignal) {
+    fn enter_recovery(&mut self, at: Moment<'_>, info: &AckInfo, signal: CongestionSignal) {
         self.counters.note().fast_recoveries += 1;
         // The window was already reduced in this round for ECN: no second cut (RFC 3168 §6.1.2).
-        // Where marks are counted they took only their share, and a loss counts by itself (RFC 8257 §3.5).
+        // With counted marks the reduction was proportional to them, and a loss reduces the window in addition (RFC 8257 §3.5).
         if self.recovery.phase() != Phase::Cwr || self.features.counts_marks {
-            self.begin_episode(at, news, signal);
+            self.begin_episode(at, info, signal);
         }
-        if news.is_duplicate && self.detector.backs_off(self.stream.nxt()) {
+        if info.is_duplicate && self.detector.backs_off(self.stream.nxt()) {
             self.rtt.back_off();
             self.restart_rto(at.now);
         }
@@ -198,11 +198,11 @@ impl Sender {
         self.reduction().enter_recovery(cwnd, duplicates);
     }
 
-    /// Tell the controller, and prepare the way to its new window.
-    fn begin_episode(&mut self, at: Moment<'_>, news: &News, signal: CongestionSignal) {
+    /// Notify the controller, and start the transition to its new window.
+    fn begin_episode(&mut self, at: Moment<'_>, info: &AckInfo, signal: CongestionSignal) {
         self.counters.note_loss_distance();
         let (packets_out, cwnd) = (self.scoreboard.packets_out(), self.control.cwnd());
-        let flight_size = packets_out + news.acked; // before this ACK
+        let flight_size = packets_out + info.acked; // before this ACK
         let lost = self.scoreboard.next_awaiting().and_then(|index| self.scoreboard.get(index).copied());
         let event = CongestionEvent {
             signal,
@@ -223,25 +223,26 @@ impl Sender {
         self.send_cwr = self.features.ecn;
     }
 
-    /// After a timeout. Where the loss of a repair shows, a fast recovery begins, which reduces anew (Linux `tcp_fastretrans_alert`).
-    fn repair_all(&mut self, at: Moment<'_>, news: &News) {
+    /// After a timeout. If a retransmission turns out to be lost, a fast recovery begins, with another reduction (Linux
+    /// `tcp_fastretrans_alert`).
+    fn repair_all(&mut self, at: Moment<'_>, info: &AckInfo) {
         let repairs_out = self.scoreboard.retrans_out();
         self.detect_losses(at.now);
         if self.scoreboard.retrans_out() < repairs_out {
-            self.enter_recovery(at, news, CongestionSignal::Loss);
+            self.enter_recovery(at, info, CongestionSignal::Loss);
         }
     }
 
     /// In fast recovery, below the recovery point.
-    fn continue_recovery(&mut self, at: Moment<'_>, news: &News) {
+    fn continue_recovery(&mut self, at: Moment<'_>, info: &AckInfo) {
         self.detect_losses(at.now);
-        if news.is_duplicate {
+        if info.is_duplicate {
             self.reduction().inflate();
             if self.detector.knows_no_partial_ack() {
-                self.ask_about_head(at, news, self.duplicates.count());
+                self.ask_about_head(at, info, self.duplicates.count());
             }
-        } else if news.is_advance {
-            self.reduction().deflate(news.acked);
+        } else if info.is_advance {
+            self.reduction().deflate(info.acked);
             if let Some(lost) = self.detector.on_partial_ack(&mut self.scoreboard) {
                 self.rate.on_lost(lost);
                 self.recovery.force(lost > 0);
@@ -275,8 +276,8 @@ impl Sender {
 
     fn expire_reordering(&mut self, at: Moment<'_>) {
         if self.detect_losses(at.now) > 0 && self.recovery.phase() != Phase::Recovery {
-            self.enter_recovery(at, &News::default(), CongestionSignal::Loss);
-            // A retransmission must be able to leave although no ACK earned it (Linux `tcp_rack_reo_timeout`).
+            self.enter_recovery(at, &AckInfo::default(), CongestionSignal::Loss);
+            // A retransmission must be possible although no ACK has allowed it (Linux `tcp_rack_reo_timeout`).
             let in_flight = self.in_flight();
             self.reduction().on_ack(1, in_flight, false);
         }
@@ -318,7 +319,7 @@ impl Sender {
         self.control.on_rto(&view, &event);
         let spared = self.in_flight();
         if spared > 0 && self.is_window_ours {
-            // The loss window is one packet beside those that a timeout does not prove lost (Linux `tcp_enter_loss`).
+            // The loss window is one packet more than the packets that a timeout does not prove lost (Linux `tcp_enter_loss`).
             let WindowChange { cwnd, ssthresh } = self.windows();
             self.change_windows(at, WindowChange { cwnd: cwnd + f64::from(spared), ssthresh });
         }

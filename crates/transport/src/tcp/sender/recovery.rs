@@ -1,4 +1,4 @@
-//! Loss recovery: its phases and their transitions. It decides; [`Sender`](super::Sender) acts.
+//! Loss recovery: its phases and their transitions. This module decides; [`Sender`](super::Sender) acts on the decisions.
 //!
 //! Reference: RFC 5681 §3.2, RFC 6582 (NewReno), RFC 6675 (SACK), RFC 8985 (RACK-TLP), RFC 6298 §5 (RTO), RFC 5682 (F-RTO,
 //! `frto.rs`), RFC 3168 §6.1.2 (ECN), RFC 4015 (undo, `undo.rs`).
@@ -8,12 +8,12 @@
 //! 2. An ECN reduction under `Recovery::Prr` is spread over the round, as in Linux; otherwise it is immediate.
 //! 3. A loss that a tail loss probe repaired cuts the window at once, without a recovery phase (as Linux).
 //! 4. NewReno leaves recovery with cwnd = ssthresh (RFC 6582 step 3, option 2).
-//! 5. What is known lost above the recovery point begins the next recovery with the ACK that ends this one, as in Linux;
-//!    RFC 6675 (§5) waits for the next duplicate.
+//! 5. Losses that are already known above the recovery point begin the next recovery with the ACK that ends this one, as in
+//!    Linux; RFC 6675 (§5) waits for the next duplicate.
 //!
 //! Tested by packet scripts.
 
-use super::ack::News;
+use super::ack::AckInfo;
 use super::frto::{self, Evidence, Frto};
 use super::stream::Stream;
 use super::undo::Undo;
@@ -73,7 +73,7 @@ pub(crate) struct Recovery {
     /// RTOs without progress.
     consecutive_rtos: u32,
     frto: Frto,
-    /// The next retransmission leaves whatever the window says (fast retransmit).
+    /// The next retransmission is sent regardless of the window (fast retransmit).
     is_forced: bool,
     /// F-RTO step 2.b: until the next ACK only new data is sent.
     is_new_data_only: bool,
@@ -84,7 +84,7 @@ pub(crate) struct Recovery {
 struct Episode {
     undo: Undo,
     retransmitted: u32,
-    /// Of them packets sent again for the first time.
+    /// Those of them that are the first retransmission of a packet.
     repaired: u32,
 }
 
@@ -109,12 +109,12 @@ impl Recovery {
         self.episode.as_ref().map_or(0, |episode| episode.retransmitted)
     }
 
-    /// Packets that were sent again in the episode, each counted once.
+    /// Packets that were retransmitted in the episode, each counted once.
     pub fn repaired(&self) -> u32 {
         self.episode.as_ref().map_or(0, |episode| episode.repaired)
     }
 
-    /// An ACK is about to be looked at.
+    /// An ACK is about to be processed.
     pub fn on_segment(&mut self) {
         self.is_new_data_only = false;
     }
@@ -125,7 +125,7 @@ impl Recovery {
     pub fn on_packet_sent(&mut self) {
         self.is_forced = false;
     }
-    /// A packet was sent again at `timestamp`, for the first time or not.
+    /// A packet was retransmitted at `timestamp`; `is_first`: for the first time.
     pub fn on_retransmit(&mut self, timestamp: u32, is_first: bool) {
         let episode = self.episode.get_or_insert_default();
         episode.undo.on_retransmit(timestamp);
@@ -138,18 +138,18 @@ impl Recovery {
             episode.undo.on_dsack(right);
         }
     }
-    /// A partial ACK showed the head lost, or not: its retransmission leaves at once.
+    /// `true`: a partial ACK showed the head lost, so its retransmission is sent at once.
     pub fn force(&mut self, is_forced: bool) {
         self.is_forced = is_forced;
     }
 
-    /// What an ACK means for the phase. `ends_with_progress`: the rule knows no partial ACK.
-    pub fn on_ack(&mut self, tests: UndoConfig, news: &News, stream: &Stream, ends_with_progress: bool) -> Step {
+    /// What an ACK means for the phase. `ends_with_progress`: the loss detection has no partial ACKs, so any progress ends the recovery.
+    pub fn on_ack(&mut self, tests: UndoConfig, info: &AckInfo, stream: &Stream, ends_with_progress: bool) -> Step {
         let is_repairing = self.phase.is_repairing();
-        if self.episode.as_ref().is_some_and(|episode| episode.undo.is_spurious(tests, news, is_repairing)) {
+        if self.episode.as_ref().is_some_and(|episode| episode.undo.is_spurious(tests, info, is_repairing)) {
             return Step::Undo;
         }
-        let is_over = news.is_advance && stream.una() >= self.point;
+        let is_over = info.is_advance && stream.una() >= self.point;
         let phase = self.phase;
         match phase {
             Phase::Open => Step::Watch,
@@ -159,18 +159,18 @@ impl Recovery {
                 }
                 Step::Watch
             }
-            Phase::Recovery if news.is_advance && ends_with_progress => Step::ExitAndWatch,
+            Phase::Recovery if info.is_advance && ends_with_progress => Step::ExitAndWatch,
             Phase::Recovery => [Step::Repair, Step::Exit][usize::from(is_over)],
-            Phase::Loss if self.is_rto_spurious(news, stream) => Step::Undo,
+            Phase::Loss if self.is_rto_spurious(info, stream) => Step::Undo,
             Phase::Loss => [Step::RepairAll, Step::Exit][usize::from(is_over)],
         }
     }
 
-    fn is_rto_spurious(&mut self, news: &News, stream: &Stream) -> bool {
+    fn is_rto_spurious(&mut self, info: &AckInfo, stream: &Stream) -> bool {
         let step = self.frto.on_ack(Evidence {
-            original_delivered: news.original_delivered,
-            is_partial_advance: news.is_advance && stream.una() < self.point,
-            is_duplicate: (news.is_duplicate && !news.has_dsack) || news.has_sacked,
+            original_delivered: info.original_delivered,
+            is_partial_advance: info.is_advance && stream.una() < self.point,
+            is_duplicate: (info.is_duplicate && !info.has_dsack) || info.has_sacked,
             has_sent_new: stream.nxt() > self.point,
             can_send_new: stream.can_send_new(),
         });
@@ -178,7 +178,7 @@ impl Recovery {
         step == frto::Step::Undo
     }
 
-    /// An episode begins that no test can undo: an ECN-Echo, or a loss that a tail loss probe repaired.
+    /// An episode begins that cannot be undone: an ECN-Echo, or a loss that a tail loss probe repaired.
     pub fn begin(&mut self, nxt: u64) {
         self.point = nxt;
         self.forget_undo();
@@ -197,12 +197,12 @@ impl Recovery {
         self.is_forced = true;
     }
 
-    /// The retransmission timer expired: one more without progress. Returns how many in a row.
+    /// The retransmission timer expired again without progress. Returns the number of consecutive expiries.
     pub fn count_rto(&mut self) -> u32 {
         self.consecutive_rtos += 1;
         self.consecutive_rtos
     }
-    /// Everything is sent again. `undoable`, where the window was reduced for it: as in [`Undo::start`].
+    /// Everything is retransmitted. `undoable`: arguments of [`Undo::start`] if the window was reduced for this timeout.
     pub fn enter_loss(&mut self, tests: UndoConfig, nxt: u64, undoable: Option<(u64, Option<u32>)>) {
         let is_first = !self.phase.is_repairing();
         let episode = self.episode.get_or_insert_default();
@@ -222,7 +222,7 @@ impl Recovery {
         self.frto = Frto::default();
         self.is_forced = false;
     }
-    /// The reduction was spurious. Returns whether it was a timeout's.
+    /// The reduction was spurious. Returns whether a timeout had caused it.
     pub fn undo(&mut self) -> bool {
         let was_rto = self.phase == Phase::Loss;
         self.forget_undo();

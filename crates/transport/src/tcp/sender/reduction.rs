@@ -10,7 +10,7 @@ pub(crate) enum Reduction {
     Prr(Prr),
     /// The controller's window holds at once; pipe rules (RFC 6675).
     AtOnce,
-    /// The window, by NewReno's inflation and deflation.
+    /// The window as NewReno inflates and deflates it.
     Inflation(f64),
 }
 
@@ -32,7 +32,7 @@ impl Reduction {
         }
     }
 
-    /// Fast recovery begins after so many duplicate ACKs (RFC 6582 §3.2 step 2).
+    /// Fast recovery begins after `duplicates` duplicate ACKs (RFC 6582 §3.2 step 2).
     pub fn enter_recovery(&mut self, cwnd: f64, duplicates: u32) {
         if let Reduction::Inflation(window) = self {
             *window = cwnd + f64::from(duplicates);

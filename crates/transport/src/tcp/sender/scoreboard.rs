@@ -64,22 +64,22 @@ pub(crate) struct Scoreboard {
     sacked_out: u32,
     lost_out: u32,
     retrans_out: u32,
-    /// Lost and not yet retransmitted.
+    /// Packets marked lost and not yet retransmitted.
     awaiting: u32,
-    /// Made with the first loss, or the first SACK: most connections of a crowd are idle or short.
-    troubles: Option<Box<Troubles>>,
+    /// Allocated with the first loss or the first SACK: of many connections most are idle or short.
+    loss_state: Option<Box<LossState>>,
 }
 
-/// What nobody needs before a packet is missing. The cursors may lie below `first`, where nothing is left to be found.
+/// State that is needed only once a packet is missing. The cursors may lie below `first`, where no packets remain.
 #[derive(Debug, Default)]
-struct Troubles {
-    /// No packet below waits for its retransmission.
+struct LossState {
+    /// No packet below this index waits for its retransmission.
     retransmit_cursor: u64,
-    /// Every original below has been judged: delivered, lost or retransmitted.
+    /// Every original below this index is known to be delivered, lost or retransmitted.
     judged: u64,
     /// One past the highest SACKed packet.
     sacked_end: u64,
-    /// Retransmissions in the order of sending; entries of packets that moved on are dropped lazily.
+    /// Retransmissions in the order of sending; entries that are no longer in flight are dropped lazily.
     retransmissions: VecDeque<(u64, Time)>,
     /// Marked lost and not yet reported to the controller.
     unreported: VecDeque<SentPacket>,
@@ -107,7 +107,7 @@ impl Scoreboard {
     pub fn retrans_out(&self) -> u32 {
         self.retrans_out
     }
-    /// Retransmissions in flight, if the answer to one may yet come (Linux `tcp_any_retrans_done`).
+    /// Retransmissions in flight, if one of them may still be answered (Linux `tcp_any_retrans_done`).
     pub fn unsettled(&self) -> Option<u32> {
         let is_head = || self.front().is_some_and(|head| head.is(EVER_RETRANS));
         (self.retrans_out > 0 || is_head()).then_some(self.retrans_out)
@@ -130,7 +130,7 @@ impl Scoreboard {
     }
     /// One past the highest SACKed packet; at least `first`.
     pub fn sacked_end(&self) -> u64 {
-        self.troubles.as_ref().map_or(0, |troubles| troubles.sacked_end).max(self.first)
+        self.loss_state.as_ref().map_or(0, |loss_state| loss_state.sacked_end).max(self.first)
     }
     pub fn front(&self) -> Option<&SentPacket> {
         self.packets.front()
@@ -146,8 +146,8 @@ impl Scoreboard {
         self.packets.push_back(packet);
     }
 
-    /// Drop what lies below `una`; `deliver` sees every packet that leaves, before its marks are forgotten. Returns the
-    /// number of packets that left.
+    /// Remove the packets below `una`; `deliver` is called for each of them before its flags are cleared. Returns the number of
+    /// packets removed.
     pub fn acknowledge(&mut self, una: u64, mut deliver: impl FnMut(&SentPacket)) -> u32 {
         let before = self.first;
         while let Some(packet) = self.packets.front() {
@@ -171,10 +171,10 @@ impl Scoreboard {
         (self.first - before) as u32
     }
 
-    /// Mark the packets within `[left, right)` as held by the receiver; `deliver` sees each that was not marked before.
+    /// Mark the packets within `[left, right)` as held by the receiver; `deliver` is called for each that was not marked before.
     pub fn sack(&mut self, left: u64, right: u64, deliver: &mut impl FnMut(&SentPacket)) {
-        // The part that the last ACK reported too needs no second look.
-        let cache: &[(u64, u64)] = self.troubles.as_ref().map_or(&[], |troubles| &troubles.cache);
+        // The part that the last ACK already reported can be skipped.
+        let cache: &[(u64, u64)] = self.loss_state.as_ref().map_or(&[], |loss_state| &loss_state.cache);
         let seen = cache.iter().copied().find(|&(l, r)| l >= left && r <= right && l < r);
         match seen {
             Some((l, r)) => {
@@ -188,10 +188,10 @@ impl Scoreboard {
 
     /// Remember the blocks of this ACK for the next one.
     pub fn remember_blocks(&mut self, blocks: [(u64, u64); 4]) {
-        self.troubles().cache = blocks;
+        self.loss_state().cache = blocks;
     }
 
-    /// Mark a packet lost. Returns `true` if that is news (or news of its retransmission).
+    /// Mark a packet lost. Returns `true` if it (or its retransmission) was not marked before.
     pub fn mark_lost(&mut self, index: u64) -> bool {
         let packet = &mut self.packets[(index - self.first) as usize];
         if packet.is(SACKED) || (packet.is(LOST) && !packet.is(RETRANS)) {
@@ -205,13 +205,13 @@ impl Scoreboard {
         }
         packet.flags = (packet.flags | LOST) & !RETRANS;
         self.awaiting += 1;
-        let troubles = self.troubles.get_or_insert_default();
-        troubles.unreported.push_back(*packet);
-        troubles.retransmit_cursor = troubles.retransmit_cursor.min(index);
+        let loss_state = self.loss_state.get_or_insert_default();
+        loss_state.unreported.push_back(*packet);
+        loss_state.retransmit_cursor = loss_state.retransmit_cursor.min(index);
         true
     }
 
-    /// Mark the first packet lost, if there is one. Returns how many that is news of.
+    /// Mark the first packet lost, if there is one. Returns how many packets were newly marked.
     pub fn mark_head_lost(&mut self) -> u32 {
         u32::from(!self.is_empty() && self.mark_lost(self.first))
     }
@@ -219,18 +219,18 @@ impl Scoreboard {
     /// Whether there are lost packets that have not been reported to the controller.
     #[inline]
     pub fn has_unreported(&self) -> bool {
-        self.troubles.as_ref().is_some_and(|troubles| !troubles.unreported.is_empty())
+        self.loss_state.as_ref().is_some_and(|loss_state| !loss_state.unreported.is_empty())
     }
 
     /// The next packet marked lost, and how many more follow.
     pub fn next_unreported(&mut self) -> Option<(SentPacket, u32)> {
-        let unreported = &mut self.troubles.as_mut()?.unreported;
+        let unreported = &mut self.loss_state.as_mut()?.unreported;
         let packet = unreported.pop_front()?;
         Some((packet, unreported.len() as u32))
     }
 
-    /// After a retransmission timeout everything not SACKed is lost, but for what is recent; the first packet always. Returns how many
-    /// packets that is news of.
+    /// After a retransmission timeout everything not SACKed is lost, except for recent packets; the first packet always is. Returns how
+    /// many packets were newly marked.
     pub fn mark_lost_by_timeout(&mut self, is_recent: impl Fn(&SentPacket) -> bool) -> u32 {
         let mut newly = 0;
         let mut judged = self.end();
@@ -242,34 +242,35 @@ impl Scoreboard {
                 judged = judged.min(index);
             }
         }
-        self.troubles().judged = judged;
+        self.loss_state().judged = judged;
         newly
     }
 
-    /// The receiver may discard what it only SACKed (RFC 2018 §8): forget all marks.
+    /// The receiver may have discarded data that it only SACKed (RFC 2018 §8): clear all SACK marks.
     pub fn forget_sacks(&mut self) {
         for packet in &mut self.packets {
             packet.flags &= !SACKED;
         }
         self.sacked_out = 0;
         let first = self.first;
-        let troubles = self.troubles();
-        troubles.sacked_end = first;
-        troubles.cache = Default::default();
+        let loss_state = self.loss_state();
+        loss_state.sacked_end = first;
+        loss_state.cache = Default::default();
     }
 
     /// The reduction was spurious: nothing is lost any more (RFC 4015 §3.2). Retransmissions in flight stay counted.
     pub fn forget_losses(&mut self) {
-        let troubles = self.troubles.get_or_insert_default();
+        let loss_state = self.loss_state.get_or_insert_default();
         for (packet, index) in self.packets.iter_mut().zip(self.first..) {
-            // Nobody would look again at one whose repair was lost, too: it is no original, and no repair is under way.
+            // A packet whose retransmission was lost as well would not be examined again: it is neither an original nor a
+            // retransmission in flight. So it is queued once more.
             if packet.any(LOST) && packet.is(EVER_RETRANS) && !packet.any(SACKED | RETRANS) {
-                troubles.retransmissions.push_back((index, packet.sent_at));
+                loss_state.retransmissions.push_back((index, packet.sent_at));
             }
             packet.flags &= !LOST;
         }
-        troubles.retransmissions.make_contiguous().sort_by_key(|&(index, sent_at)| (sent_at, index));
-        troubles.judged = self.first;
+        loss_state.retransmissions.make_contiguous().sort_by_key(|&(index, sent_at)| (sent_at, index));
+        loss_state.judged = self.first;
         self.lost_out = 0;
         self.awaiting = 0;
     }
@@ -279,10 +280,10 @@ impl Scoreboard {
         if self.awaiting == 0 {
             return None;
         }
-        let mut index = self.troubles().retransmit_cursor.max(self.first);
+        let mut index = self.loss_state().retransmit_cursor.max(self.first);
         while let Some(packet) = self.get(index) {
             if packet.flags & (LOST | RETRANS | SACKED) == LOST {
-                self.troubles().retransmit_cursor = index;
+                self.loss_state().retransmit_cursor = index;
                 return Some(index);
             }
             index += 1;
@@ -307,12 +308,12 @@ impl Scoreboard {
         }
         packet.flags = (packet.flags | RETRANS | EVER_RETRANS) & !APP_LIMITED;
         stamp(packet);
-        self.troubles.get_or_insert_default().retransmissions.push_back((index, packet.sent_at));
+        self.loss_state.get_or_insert_default().retransmissions.push_back((index, packet.sent_at));
         packet
     }
 
-    /// Judge packets in the order of their sending. `verdict` says whether a packet is lost now ([`Verdict::Lost`]), not yet,
-    /// or was sent too late to say. Returns (packets newly lost, the earliest time at which the answer may change).
+    /// Examine packets in the order of sending. `verdict` says whether a packet is lost now ([`Verdict::Lost`]), not yet, or was
+    /// sent too recently to decide. Returns (packets newly lost, the earliest time at which the answer may change).
     pub fn judge(&mut self, mut verdict: impl FnMut(&SentPacket) -> Verdict) -> (u32, Time) {
         let (mut lost, mut wake) = (0, Time::MAX);
         let mut judged = self.judged();
@@ -328,8 +329,8 @@ impl Scoreboard {
             }
             judged += 1;
         }
-        self.troubles().judged = judged;
-        while let Some(&(index, sent_at)) = self.troubles().retransmissions.front() {
+        self.loss_state().judged = judged;
+        while let Some(&(index, sent_at)) = self.loss_state().retransmissions.front() {
             if let Some(packet) = self.get(index)
                 && packet.is(EVER_RETRANS)
                 && !packet.any(SACKED)
@@ -344,7 +345,7 @@ impl Scoreboard {
                     }
                 }
             }
-            self.troubles().retransmissions.pop_front();
+            self.loss_state().retransmissions.pop_front();
         }
         (lost, wake)
     }
@@ -358,7 +359,7 @@ impl Scoreboard {
                 lost += u32::from(self.mark_lost(index));
             }
         }
-        self.troubles().judged = from.max(end);
+        self.loss_state().judged = from.max(end);
         lost
     }
 
@@ -377,20 +378,20 @@ impl Scoreboard {
                 packet.flags = (flags | SACKED) & !(LOST | RETRANS);
                 self.forget(flags);
                 self.sacked_out += 1;
-                let troubles = self.troubles.get_or_insert_default();
-                troubles.sacked_end = troubles.sacked_end.max(self.first + position as u64 + 1);
+                let loss_state = self.loss_state.get_or_insert_default();
+                loss_state.sacked_end = loss_state.sacked_end.max(self.first + position as u64 + 1);
             }
             position += 1;
         }
     }
 
-    fn troubles(&mut self) -> &mut Troubles {
-        self.troubles.get_or_insert_default()
+    fn loss_state(&mut self) -> &mut LossState {
+        self.loss_state.get_or_insert_default()
     }
 
-    /// First packet that has not been judged.
+    /// First packet of which it is not known whether it is delivered, lost or retransmitted.
     fn judged(&self) -> u64 {
-        self.troubles.as_ref().map_or(0, |troubles| troubles.judged).max(self.first)
+        self.loss_state.as_ref().map_or(0, |loss_state| loss_state.judged).max(self.first)
     }
 
     /// Position in the ring of the first packet that starts at or after `offset`.
@@ -399,7 +400,7 @@ impl Scoreboard {
         if offset <= front.start {
             return 0;
         }
-        // Packets are mostly of equal length: guess, then look.
+        // Packets mostly have equal lengths: guess the position, then correct it.
         let guess = ((offset - front.start) / u64::from(front.len.max(1))) as usize;
         if self.packets.get(guess).is_some_and(|p| p.start == offset) {
             return guess;
@@ -407,7 +408,7 @@ impl Scoreboard {
         self.packets.partition_point(|p| p.start < offset)
     }
 
-    /// Take a packet with these flags out of the counters.
+    /// Remove a packet with these flags from the counters.
     fn forget(&mut self, flags: u8) {
         self.sacked_out -= u32::from(flags & SACKED != 0);
         self.lost_out -= u32::from(flags & LOST != 0);

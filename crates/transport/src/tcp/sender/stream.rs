@@ -1,4 +1,4 @@
-//! The stream that is sent: how far it is written, sent and acknowledged, and how far the peer's window lets it go.
+//! The stream that is sent: how far it is written, sent and acknowledged, and up to where the peer's window allows sending.
 //!
 //! Reference: RFC 9293 §3.8.6 (window), §3.8.6.2.1 (silly window avoidance).
 //! Differences from the reference:
@@ -15,7 +15,7 @@ pub(crate) struct Stream {
     nxt: u64,
     /// End of what the application wrote.
     written: u64,
-    /// New data stops here (MPTCP: the mapping ends).
+    /// No new data is sent beyond this offset (MPTCP: end of the mapping).
     boundary: u64,
     /// Right edge of the peer's window, and its largest width so far.
     peer_edge: u64,
@@ -23,14 +23,14 @@ pub(crate) struct Stream {
     /// Zero-window probes in a row.
     persist_backoff: u8,
     is_window_blocked: bool,
-    /// What is written here is not the end of what the application wrote (MPTCP: the scheduler has more).
+    /// The application has written more than is written here (MPTCP: the scheduler has more).
     is_fed: bool,
     is_closing: bool,
     is_fin_sent: bool,
     is_fin_acked: bool,
 }
 
-/// New data that can leave.
+/// New data that can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub len: u32,
@@ -106,7 +106,7 @@ impl Stream {
     pub fn close(&mut self) {
         self.is_closing = true;
     }
-    /// New data stops here; `is_fed`: more will be written, only not yet.
+    /// No new data is sent beyond `offset`; `is_fed`: more will be written later.
     pub fn set_boundary(&mut self, offset: u64, is_fed: bool) {
         (self.boundary, self.is_fed) = (offset, is_fed);
     }
@@ -115,17 +115,17 @@ impl Stream {
         self.persist_backoff = self.persist_backoff.saturating_add(1);
     }
 
-    /// The window that the peer's SYN told.
+    /// Set the window that the peer's SYN advertised.
     pub fn open_window(&mut self, window: u64) {
         self.peer_edge = window;
         self.peer_window_max = window.min(u64::from(u32::MAX)) as u32;
     }
-    /// The layer above keeps to the window.
+    /// Ignore the window: the layer above obeys it.
     pub fn ignore_window(&mut self) {
         self.peer_edge = u64::MAX;
     }
 
-    /// An ACK for `ack` told of `window`. Returns `true` if it did no more than open the window.
+    /// An ACK for `ack` advertised `window`. Returns `true` if it did nothing but open the window.
     #[inline]
     pub fn update_window(&mut self, ack: u64, window: u32) -> bool {
         self.peer_window_max = self.peer_window_max.max(window);
@@ -146,7 +146,7 @@ impl Stream {
         (-behind..=ahead).contains(&i64::from(distance))
     }
 
-    /// SND.UNA moves. Returns the payload bytes acknowledged.
+    /// Advance SND.UNA. Returns the payload bytes acknowledged.
     pub fn acknowledge(&mut self, ack: u64) -> u64 {
         let bytes = ack.min(self.written) - self.una.min(self.written);
         self.una = ack;

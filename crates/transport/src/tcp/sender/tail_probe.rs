@@ -2,7 +2,7 @@
 //!
 //! Reference: RFC 8985 §7. Differences from the reference: none. Tested here and by `tlp_*.pkt`.
 
-use super::ack::News;
+use super::ack::AckInfo;
 use playpath_units::Duration;
 
 /// Longest time a receiver may delay an ACK (§7.2, WCDelAckT).
@@ -27,15 +27,15 @@ impl TailProbe {
         *self = TailProbe { is_out: true, end: nxt, is_retransmission };
     }
 
-    /// An ACK up to `una` arrived (§7.4). `true`: the original was lost and the probe repaired it, congestion all the same.
-    pub fn on_ack(&mut self, news: &News, una: u64) -> bool {
+    /// An ACK up to `una` arrived (§7.4). `true`: the original was lost and the probe repaired it; this still counts as congestion.
+    pub fn on_ack(&mut self, info: &AckInfo, una: u64) -> bool {
         if !self.is_out || una < self.end {
             return false;
         }
-        if !self.is_retransmission || news.has_dsack || una > self.end || news.is_duplicate {
+        if !self.is_retransmission || info.has_dsack || una > self.end || info.is_duplicate {
             self.is_out = false;
         }
-        self.is_retransmission && !news.has_dsack && una > self.end
+        self.is_retransmission && !info.has_dsack && una > self.end
     }
 }
 

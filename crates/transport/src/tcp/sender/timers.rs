@@ -21,9 +21,9 @@ pub(crate) enum Purpose {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Need {
     Nothing,
-    /// Nothing is in flight, and the peer's window holds data back: ask again after so long.
+    /// Nothing is in flight, and the peer's window holds data back: probe it after this time.
     Window(Duration),
-    /// Data is in flight; a tail loss probe may leave so long after the last data or progress.
+    /// Data is in flight; a tail loss probe may be sent this long after the last data or progress.
     Outstanding(Option<Duration>),
 }
 
@@ -33,12 +33,12 @@ pub(crate) struct Timers {
     purpose: Purpose,
     pace: Time,
     validation: Time,
-    /// The RTO runs from here: last progress or (re)start; and so long. Samples of ACKs without progress do not move it (Linux).
+    /// Start of the RTO, at the last progress or (re)start, and its length. RTT samples of ACKs without progress do not change it (Linux).
     rto_base: Time,
     rto_length: Duration,
     /// The tail loss probe runs from here: last new data sent or progress.
     probe_base: Time,
-    /// RACK wants to look again at this time.
+    /// RACK checks for losses again at this time.
     look_again: Time,
 }
 
@@ -70,7 +70,7 @@ impl Timers {
         }
         is_due.then_some(self.purpose)
     }
-    /// Pacing lets the next packet out: there is nothing to do but to poll.
+    /// Pacing allows the next packet: the caller only has to poll.
     pub fn take_pace(&mut self, now: Time) {
         if self.pace <= now {
             self.pace = Time::MAX;
@@ -89,7 +89,7 @@ impl Timers {
     pub fn pace_until(&mut self, at: Time) {
         self.pace = at;
     }
-    /// Window validation looks again then.
+    /// Window validation checks again at this time.
     pub fn validate_at(&mut self, at: Time) {
         self.validation = at;
     }
@@ -97,7 +97,7 @@ impl Timers {
     pub fn restart_rto(&mut self, now: Time, length: Duration) {
         (self.rto_base, self.rto_length) = (now, length);
     }
-    /// New data left, or data was delivered: a tail loss probe counts from here.
+    /// New data was sent, or data was delivered: the time to a tail loss probe starts here.
     pub fn restart_probe(&mut self, now: Time) {
         self.probe_base = now;
     }

@@ -4,7 +4,7 @@
 //! §6.1.5 (no ECT on retransmissions), RFC 2861/5681 §4.1 (restart after idle).
 //! Differences from the references:
 //! 1. Packets keep their boundaries when retransmitted.
-//! 2. Without limits of the profile, duplicate ACKs let one new packet out each (Linux), not only the first two.
+//! 2. Unless the profile limits it, each duplicate ACK lets one new packet out (Linux), not only the first two.
 //! 3. A zero-window probe is an empty segment below SND.UNA, as in Linux; a window too small for a full segment is used when
 //!    the persist timer expires.
 //!
@@ -22,7 +22,7 @@ use crate::tcp::moment::Moment;
 use playpath_cc::{EcnUse, IdleRestart, PacketSent};
 use playpath_units::{Duration, Time};
 
-/// A segment that a timer wants out.
+/// A segment that a timer requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
     /// Tail loss probe: new data, else the last packet again.
@@ -30,8 +30,8 @@ pub(crate) enum Probe {
     Window,
 }
 
-/// The sender's part of a segment. Written where it is read: copied right after it was written in pieces, it would have to leave the
-/// store buffer first. In this order, so that what is written one by one is not read as one.
+/// The sender's part of a segment. It is written in place: a copy right after writing it in pieces would have to wait for the store
+/// buffer. The order of the fields avoids that fields which are written separately are read together.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Outgoing {
@@ -64,7 +64,7 @@ impl Sender {
             return false;
         };
         if self.is_paced_until_later(at.now, choice) {
-            // Linux judges by what is out whatever the reason of the pause.
+            // Linux judges by the packets in flight, whatever the reason of the pause.
             if self.config.pacing_burst == PacingBurst::Linux {
                 self.note_usage(at, self.is_window_full());
             }
@@ -78,7 +78,7 @@ impl Sender {
         true
     }
 
-    /// A poll would find nothing to send, and that is plain to see: [`note_pause`](Self::note_pause) is all that it would do.
+    /// A poll would certainly find nothing to send: it would only call [`note_pause`](Self::note_pause).
     #[inline]
     pub fn is_exhausted(&self) -> bool {
         self.stream.unsent() == 0
@@ -88,13 +88,13 @@ impl Sender {
             && self.probe.is_none()
     }
 
-    /// A poll would find nothing, and note nothing new.
+    /// A poll would find nothing to send and change no state.
     #[inline]
     pub fn is_settled(&self) -> bool {
         self.is_settled
     }
 
-    /// After a poll that gave nothing: new data waits, and not for its time, as a paced sender's may.
+    /// After a poll without a segment: new data waits for room in the window, not for its pacing time.
     #[inline]
     pub fn waits_for_room(&self) -> bool {
         self.stream.unsent() > 0 && self.pacer.next() == Time::ZERO
@@ -106,7 +106,7 @@ impl Sender {
         self.stream.unsent() > 0 || !self.scoreboard.is_empty() || self.stream.is_closing() || self.probe.is_some()
     }
 
-    /// Nothing more leaves now: note whether the window or the application is the reason.
+    /// Nothing more is sent now: note whether the window or the application is the reason.
     #[inline(always)]
     pub fn note_pause(&mut self, at: Moment<'_>) {
         if self.stream.is_window_blocked() && self.scoreboard.is_empty() {
@@ -116,7 +116,7 @@ impl Sender {
         if self.stream.unsent() == 0 && self.scoreboard.awaiting() == 0 && !is_full {
             self.rate.mark_app_limited(self.in_flight());
         }
-        // Also where nothing left: a full window held it back (Linux `tcp_write_xmit`: `sent_pkts || is_cwnd_limited`).
+        // Also if nothing was sent because a full window held it back (Linux `tcp_write_xmit`: `sent_pkts || is_cwnd_limited`).
         if self.usage.has_sent() || (is_full && self.stream.unsent() > 0) {
             self.note_usage(at, is_full);
         }
@@ -127,7 +127,7 @@ impl Sender {
         self.is_deferred = false;
         if self.config.max_burst.is_some_and(|most| self.burst >= most) {
             if self.pacer.next() > now {
-                self.timers.pace_until(self.pacer.next()); // its event is the next chance to send, if no ACK comes before
+                self.timers.pace_until(self.pacer.next()); // its event is the next chance to send, unless an ACK arrives first
             }
             return None;
         }
@@ -162,7 +162,7 @@ impl Sender {
             Phase::Open if self.detector.counts_duplicates() => {
                 self.scoreboard.packets_out().saturating_sub(self.duplicates.arrived().min(2)) // RFC 3042
             }
-            // Inflation counts what duplicates took out as if it were still there.
+            // Inflation counts packets that duplicates reported as arrived as if they were still in flight.
             Phase::Recovery | Phase::Cwr if self.features.recovery == Recovery::NewReno && self.is_window_ours => {
                 self.scoreboard.packets_out()
             }
@@ -175,7 +175,7 @@ impl Sender {
         self.stream.next_piece(self.features.mss, waits)
     }
 
-    /// Pacing holds the next packet back; sets the timer. What belongs to the group that is leaving leaves with it.
+    /// Whether pacing holds the next packet back; if so, sets the timer. A packet of the group that is being sent is not held back.
     fn is_paced_until_later(&mut self, now: Time, choice: Choice) -> bool {
         if self.pacer.next() <= now {
             return false;
@@ -244,9 +244,9 @@ impl Sender {
         let len = packet.len - u32::from(is_fin);
         self.recovery.on_retransmit(timestamp(now), is_first);
         self.head.on_retransmit();
-        let mishaps = self.counters.note();
-        mishaps.retransmitted_packets += u64::from(len > 0); // a FIN alone is no data, as where it is sent first
-        mishaps.retransmitted_bytes += u64::from(len);
+        let loss_stats = self.counters.note();
+        loss_stats.retransmitted_packets += u64::from(len > 0); // a FIN alone does not count as data, as in its first transmission
+        loss_stats.retransmitted_bytes += u64::from(len);
         // The fast retransmit restarts the timer.
         let is_fast = self.recovery.phase() == Phase::Recovery && is_head;
         if is_fast && (self.recovery.retransmitted() == 1 || self.detector.restarts_timer_by_each_repair()) {
@@ -258,7 +258,7 @@ impl Sender {
         self.mark_push(now, place, out);
     }
 
-    /// Books that every data packet changes.
+    /// Update the state that every data packet changes.
     #[inline(always)]
     fn note_sent(&mut self, at: Moment<'_>, len: u32, place: Place, prior_in_flight: u32) {
         self.counters.data_segments_sent += u64::from(len > 0);
@@ -321,11 +321,11 @@ impl Sender {
 
     fn is_window_full(&self) -> bool {
         let in_flight = self.in_flight();
-        // A window holds a packet at least.
+        // A window has room for at least one packet.
         in_flight > 0 && (f64::from(in_flight) + 1.0 > self.send_window() || self.is_deferred_by_window())
     }
 
-    /// How fully the window was used, and what window validation makes of it.
+    /// Note how much of the window was used, and let window validation react.
     #[inline(always)]
     fn note_usage(&mut self, at: Moment<'_>, is_full: bool) {
         let packets_out = self.scoreboard.packets_out();

@@ -1,4 +1,5 @@
-//! Groups: what Linux hands down as one for segmentation, so what leaves at one deadline of pacing, and which segments it marks PSH.
+//! Groups of segments, each of which Linux passes to segmentation offload as one buffer: they are sent at one pacing deadline. Also which
+//! segments are marked PSH.
 //!
 //! Reference: Linux 6.18 `tcp_tso_autosize` (what the pacing rate sends in 1/1024 s, more on very short paths, at least two segments),
 //! `tcp_cwnd_test` (at most half of the window), `tcp_tso_should_defer` (wait for a near ACK rather than send part of a group),
@@ -20,13 +21,13 @@ use crate::segment::Flags;
 use crate::tcp::config::PacingBurst;
 use playpath_units::{Duration, Rate, Time};
 
-/// What fits into one buffer, in bytes: 64 kB less room for headers (`sk_gso_max_size`).
-const MOST_BYTES: u64 = 65_215;
+/// Largest payload of one buffer, in bytes: 64 kB less room for headers (`sk_gso_max_size`).
+const MAX_BYTES: u64 = 65_215;
 /// Before the first RTT Linux knows no rate and takes the largest.
 const UNKNOWN_RATE: Rate = Rate::from_bits_per_sec(u64::MAX);
-/// An ACK is waited for if it is as near as this.
+/// An ACK is waited for if it is expected within this time.
 const NEAR: Duration = Duration::from_millis(1);
-/// With this part of the window free nothing is waited for (`tcp_tso_win_divisor`).
+/// With this part of the window free the sender does not wait for an ACK (`tcp_tso_win_divisor`).
 const FREE_PART: f64 = 3.0;
 
 #[derive(Debug, Default)]
@@ -75,7 +76,7 @@ impl Sender {
         self.group.add(start + u64::from(len))
     }
 
-    /// PSH ends what was written and each group of two or more. Comes last: what the packet changed is booked.
+    /// Set PSH at the end of the data written and of each group of two or more. Must be called last, after all other state is updated.
     #[inline(always)]
     pub(super) fn mark_push(&mut self, now: Time, place: Place, out: &mut Outgoing) {
         if !self.config.push || out.len == 0 {
@@ -109,7 +110,7 @@ impl Sender {
         !takes_the_end && free < self.send_window() * mss / FREE_PART && free < f64::from(self.group_size()) * mss
     }
 
-    /// What is held back is held back by the congestion window, not by the peer's (`tcp_tso_should_defer`: `cong_win < send_win`).
+    /// New data is held back by the congestion window, not by the peer's (`tcp_tso_should_defer`: `cong_win < send_win`).
     pub(super) fn is_deferred_by_window(&self) -> bool {
         self.is_deferred && self.room() < self.stream.window_left() as f64
     }
@@ -151,8 +152,8 @@ impl Sender {
 /// Segments of `mss` in one group at `rate`.
 fn group_size(rate: Rate, min_rtt: Duration, mss: u32, fewest: u32) -> u32 {
     let near = (min_rtt.as_nanos() / 1000) >> 9; // tcp_tso_rtt_log
-    let bonus = if near < 32 { MOST_BYTES >> near } else { 0 };
-    let bytes = (rate.as_bits_per_sec() / 8 / 1024 + bonus).min(MOST_BYTES);
+    let bonus = if near < 32 { MAX_BYTES >> near } else { 0 };
+    let bytes = (rate.as_bits_per_sec() / 8 / 1024 + bonus).min(MAX_BYTES);
     (bytes / u64::from(mss)).max(u64::from(fewest)) as u32
 }
 

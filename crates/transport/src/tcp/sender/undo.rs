@@ -1,49 +1,49 @@
-//! Detection of spurious reductions.
+//! Detection of spurious window reductions.
 //!
 //! Reference: RFC 3708 (DSACK for every retransmission of the episode), RFC 3522 (Eifel: the echoed timestamp is older than
 //! the first retransmission), RFC 4015 (response: restore the windows). The F-RTO test (RFC 5682) is in `frto.rs`.
 //! Differences from the references:
 //! 1. As in Linux the DSACK count is kept until the next episode, so that a late DSACK still undoes it.
-//! 2. An episode that begins while retransmissions of the one before are out takes them over, with the timestamp of their
-//!    first: else their ACKs, older than its own first retransmission, would look like those of originals
+//! 2. An episode that begins while retransmissions of the previous one are in flight takes them over, with the timestamp of
+//!    the first of them: otherwise their ACKs, older than its own first retransmission, would look like ACKs of originals
 //!    (Linux `tcp_enter_recovery`, `tcp_init_undo`).
 //!
 //! Tested by `undo_*.pkt` and `recovery_again*.pkt`.
 
-use super::ack::News;
+use super::ack::AckInfo;
 use crate::tcp::config::UndoConfig;
 
 #[derive(Debug, Default)]
 pub(crate) struct Undo {
     /// SND.UNA when the episode began; `None`: nothing to undo.
     marker: Option<u64>,
-    /// Retransmissions of the episode that no DSACK has named.
+    /// Retransmissions of the episode that no DSACK has reported.
     unconfirmed: u32,
     retransmitted: u32,
     first_timestamp: Option<u32>,
 }
 
 impl Undo {
-    /// An episode begins. `left`: so many retransmissions of earlier ones are on their way; `None`: all have been settled.
+    /// An episode begins. `left`: number of retransmissions of earlier episodes still in flight; `None`: all are settled.
     pub fn start(&mut self, una: u64, left: Option<u32>) {
         let retransmitted = left.unwrap_or(0);
         let first_timestamp = left.and(self.first_timestamp);
         *self = Undo { marker: Some(una), unconfirmed: retransmitted, retransmitted, first_timestamp };
     }
 
-    /// The episode was undone, or cannot be any more.
+    /// The episode was undone, or can no longer be.
     pub fn clear(&mut self) {
         self.marker = None;
     }
 
-    /// Does this ACK say so? `in_episode`: the recovery is under way.
-    pub fn is_spurious(&self, tests: UndoConfig, news: &News, in_episode: bool) -> bool {
+    /// Whether this ACK shows that the reduction was spurious. `in_episode`: the recovery is under way.
+    pub fn is_spurious(&self, tests: UndoConfig, info: &AckInfo, in_episode: bool) -> bool {
         if self.marker.is_none() {
             return false;
         }
-        let by_dsack = tests.dsack && news.has_dsack && self.retransmitted > 0 && self.unconfirmed == 0;
-        let is_older = news.echo.zip(self.first_timestamp).is_some_and(|(echo, first)| is_before(echo, first));
-        by_dsack || (tests.eifel && in_episode && news.is_advance && is_older)
+        let by_dsack = tests.dsack && info.has_dsack && self.retransmitted > 0 && self.unconfirmed == 0;
+        let is_older = info.echo.zip(self.first_timestamp).is_some_and(|(echo, first)| is_before(echo, first));
+        by_dsack || (tests.eifel && in_episode && info.is_advance && is_older)
     }
 
     /// A packet of the episode was retransmitted.
@@ -53,7 +53,7 @@ impl Undo {
         self.unconfirmed += 1;
     }
 
-    /// A DSACK reports data from `left` up as received twice.
+    /// A DSACK reports data up to `right` as received twice.
     pub fn on_dsack(&mut self, right: u64) {
         if self.marker.is_some_and(|marker| right > marker) {
             self.unconfirmed = self.unconfirmed.saturating_sub(1);

@@ -10,14 +10,14 @@ pub(crate) struct Usage {
     /// Most packets out in this round.
     max_packets_out: u32,
     is_full: bool,
-    /// A packet left since the last pause.
+    /// A packet was sent since the last pause.
     has_sent: bool,
-    /// One ever left: at `last_sent_at`.
+    /// A packet was ever sent, the last one at `last_sent_at`.
     has_ever_sent: bool,
     /// The round ends when this offset is acknowledged.
     end: u64,
     last_sent_at: Time,
-    /// Nothing is in flight since.
+    /// Nothing has been in flight since this time.
     emptied_at: Time,
 }
 
@@ -37,13 +37,13 @@ impl Usage {
         self.has_sent
     }
 
-    /// So long nothing was in flight, and so long nothing was sent; `None`: nothing ever was.
+    /// How long nothing has been in flight, and how long nothing has been sent; `None`: nothing was ever sent.
     pub fn idle(&self, now: Time) -> Option<(Duration, Duration)> {
         let last = self.last_sent_at;
         self.has_ever_sent.then(|| (now.saturating_since(self.emptied_at.max(last)), now.saturating_since(last)))
     }
 
-    /// Nothing more leaves now. `false`: nothing left since the last time, nor does a full window hold anything back.
+    /// Nothing more is sent now. `false`: nothing was sent since the last call, and no full window holds anything back.
     pub fn on_pause(&mut self, (una, nxt): (u64, u64), packets_out: u32, is_full: bool) -> bool {
         if !std::mem::take(&mut self.has_sent) && !is_full {
             return false;

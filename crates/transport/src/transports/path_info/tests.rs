@@ -1,6 +1,6 @@
 use super::*;
 
-/// Counts add up; the smallest RTT is that of the shorter path, and a path without a sample has no say.
+/// Counts add up; the smallest RTT is that of the shorter path, and a path without a sample does not count.
 #[test]
 fn two_paths_together_by_hand() {
     let ms = Duration::from_millis;

@@ -39,7 +39,7 @@ fn dash_js_itself_chooses_the_same() {
     for (number, (shown, expected)) in questions.iter().zip(answers).enumerate() {
         let of = |key: &str| shown[key].as_f64().unwrap();
         let (throughput, level, latency) = (of("safe_kbps") * 1e3, of("buffer_s"), of("latency_s"));
-        let asked = Asked { throughput, latency, level, segment: 2.0, speed: of("speed") };
+        let asked = Query { throughput, latency, level, segment: 2.0, speed: of("speed") };
         current = rule.next(&ladder, &asked, current);
         assert_eq!(current, expected, "question {number}");
     }

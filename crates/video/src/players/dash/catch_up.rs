@@ -62,12 +62,12 @@ pub(super) struct Seen {
 
 /// dash.js: `lowLatencyStallThreshold`, `playbackBufferMin`.
 const EMPTY: f64 = 0.3;
-const LEAST_BUFFER: f64 = 0.5;
+const MIN_BUFFER: f64 = 0.5;
 /// LoL+: share of the target that counts as there.
 const NEAR: f64 = 0.02;
 /// hls.js: `liveSyncOnStallIncrease`; the least distance and the least buffer for a higher speed.
 const STALL_INCREASE: f64 = 1.0;
-const LEAST_DISTANCE: f64 = 0.05;
+const MIN_DISTANCE: f64 = 0.05;
 const HLS_BUFFER: f64 = 1.0;
 /// Shaka: `targetLatencyTolerance`.
 const TOLERANCE: f64 = 0.5;
@@ -98,8 +98,8 @@ fn sigmoid(range: Range, distance: f64) -> f64 {
 
 fn lol_plus(range: Range, seen: &Seen) -> f64 {
     let distance = rounded(seen.latency) - seen.target;
-    if seen.buffer < LEAST_BUFFER {
-        sigmoid(range, seen.buffer - LEAST_BUFFER)
+    if seen.buffer < MIN_BUFFER {
+        sigmoid(range, seen.buffer - MIN_BUFFER)
     } else if distance.abs() <= NEAR * seen.target {
         1.0
     } else {
@@ -117,7 +117,7 @@ fn hls_js(range: Range, seen: &Seen) -> f64 {
     let target = seen.target + (f64::from(seen.stalls) * STALL_INCREASE).min(seen.segment);
     let distance = seen.latency - target;
     let is_in_range = distance < target + seen.segment;
-    if !is_in_range || distance <= LEAST_DISTANCE || seen.buffer <= HLS_BUFFER {
+    if !is_in_range || distance <= MIN_DISTANCE || seen.buffer <= HLS_BUFFER {
         return 1.0;
     }
     let steps = (2.0 / (1.0 + libm::exp(-0.75 * distance)) * 20.0 + 0.5).floor();

@@ -2,7 +2,7 @@
 
 use super::config::{Claim, CmcdMode, LiveDelivery};
 use super::moment::Moment;
-use super::reports::Occasion;
+use super::reports::ReportedEvent;
 use super::track::Track;
 use super::transfer::What;
 use crate::ObjectKind;
@@ -18,7 +18,7 @@ pub(super) struct ReportedBuffer {
 }
 
 /// dash.js: an empty buffer counts as 500 ms, and five times the rate that just suffices is asked for.
-const LEAST_LEVEL_MS: u64 = 500;
+const MIN_LEVEL_MS: u64 = 500;
 const RTP_SAFETY: u64 = 5;
 
 impl Track {
@@ -49,18 +49,18 @@ impl Track {
     }
 
     /// Keys of a report: the state of playback, and the reported event.
-    pub(super) fn tell(&mut self, occasion: &Occasion, at: &Moment) -> Cmcd {
+    pub(super) fn event_report(&mut self, reported: &ReportedEvent, at: &Moment) -> Cmcd {
         let ladder = self.ladder();
         let kbps = |rung: usize| ladder.bitrates()[rung].as_bits_per_sec() / 1000;
         let mut cmcd = Cmcd {
             br_kbps: self.last_chosen().map(kbps),
             tb_kbps: Some(kbps(ladder.count() - 1)),
             mtp_kbps: self.measured_kbps(),
-            e: Some(occasion.event),
-            ts_ms: Some(occasion.at.as_nanos() / 1_000_000),
+            e: Some(reported.event),
+            ts_ms: Some(reported.at.as_nanos() / 1_000_000),
             ..of_session(at)
         };
-        if let Some(response) = &occasion.response {
+        if let Some(response) = &reported.response {
             let is_audio = response.object.kind == ObjectKind::Audio;
             cmcd.ot = Some(if is_audio { ObjectType::Audio } else { ObjectType::Video });
             cmcd.d_ms = Some(millis(response.media_duration));
@@ -93,7 +93,7 @@ impl Track {
         cmcd.dl_ms = cmcd.bl_ms;
         cmcd.mtp_kbps = self.measured_kbps();
         // bit / ms = kbit/s.
-        cmcd.rtp_kbps = buffer.map(|buffer| RTP_SAFETY * bytes * 8 / buffer.level_ms.max(LEAST_LEVEL_MS));
+        cmcd.rtp_kbps = buffer.map(|buffer| RTP_SAFETY * bytes * 8 / buffer.level_ms.max(MIN_LEVEL_MS));
         cmcd.bs = buffer.is_some_and(|buffer| buffer.is_starved);
     }
 

@@ -185,8 +185,8 @@ impl DashPlayer {
             return;
         }
         let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
-        for occasion in self.reporter.occasions(now, self.io.log.as_slice(), &self.config) {
-            self.reporter.push(self.tracks[0].tell(&occasion, &at));
+        for reported in self.reporter.due_events(now, self.io.log.as_slice(), &self.config) {
+            self.reporter.push(self.tracks[0].event_report(&reported, &at));
         }
         let connection = self.tracks.iter().find_map(Track::ready_connection).or_else(|| self.io.ready_shared());
         if let Some(connection) = connection {

@@ -24,7 +24,7 @@ pub(super) struct Reporter {
 
 /// Events to report besides the state of the player.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Occasion {
+pub(super) struct ReportedEvent {
     pub event: Event,
     pub at: Time,
     pub response: Option<Response>,
@@ -40,22 +40,22 @@ pub(super) struct Response {
 
 impl Reporter {
     /// Events to be reported since the last call.
-    pub fn occasions(&mut self, now: Time, log: &[PlaybackEvent], config: &DashConfig) -> Vec<Occasion> {
+    pub fn due_events(&mut self, now: Time, log: &[PlaybackEvent], config: &DashConfig) -> Vec<ReportedEvent> {
         let mut found = Vec::new();
         if self.due.is_none_or(|due| due <= now) && config.cmcd_events.contains(&Event::Interval) {
             self.due = Some(now + config.cmcd_interval);
-            found.push(Occasion { event: Event::Interval, at: now, response: None });
+            found.push(ReportedEvent { event: Event::Interval, at: now, response: None });
         }
         for (place, entry) in log.iter().enumerate().skip(self.seen) {
-            let occasion = self.occasion(entry, &log[..place]);
-            found.extend(occasion.filter(|occasion| config.cmcd_events.contains(&occasion.event)));
+            let reported = self.reported(entry, &log[..place]);
+            found.extend(reported.filter(|reported| config.cmcd_events.contains(&reported.event)));
         }
         self.seen = log.len();
         found
     }
 
-    fn occasion(&mut self, entry: &PlaybackEvent, before: &[PlaybackEvent]) -> Option<Occasion> {
-        let plain = |event| Some(Occasion { event, at: entry.at, response: None });
+    fn reported(&mut self, entry: &PlaybackEvent, before: &[PlaybackEvent]) -> Option<ReportedEvent> {
+        let plain = |event| Some(ReportedEvent { event, at: entry.at, response: None });
         match entry.kind {
             EventKind::PlaybackStarted
             | EventKind::StallStart { .. }
@@ -72,7 +72,7 @@ impl Reporter {
                 let first_byte_after = first_byte(before, request).map(|at| at.saturating_since(requested_at));
                 let response = Response { object, media_duration, first_byte_after, took: download_time };
                 // CTA-5004-B: `ts` of this event is the time of the request.
-                Some(Occasion { event: Event::ResponseReceived, at: requested_at, response: Some(response) })
+                Some(ReportedEvent { event: Event::ResponseReceived, at: requested_at, response: Some(response) })
             }
             _ => None,
         }

@@ -3,7 +3,7 @@ use super::*;
 use playpath_units::Rate;
 
 /// 2 Mbit/s and 10 s of buffer, of which `level` are there; objects as large as the rate says.
-fn told(level: f64) -> AppParameters {
+fn reported_level(level: f64) -> AppParameters {
     AppParameters {
         playout_buffer_bytes: 2_500_000,
         playout_buffer_free_bytes: Some(2_500_000 - (level * 250_000.0) as u64),
@@ -16,7 +16,7 @@ fn told(level: f64) -> AppParameters {
 
 fn slack(level: f64) -> Slack {
     let mut slack = Slack::new(&Params::defaults(ENTRY.params));
-    slack.set_app_parameters(Time::ZERO, told(level));
+    slack.set_app_parameters(Time::ZERO, reported_level(level));
     slack
 }
 
@@ -46,7 +46,7 @@ fn paths_open_as_the_deadline_nears() {
     assert_eq!(order(&mut Slack::new(&Params::defaults(ENTRY.params))), [1, 0, 2], "nothing told");
     let mut silent = slack(9.0);
     silent.playout = None;
-    silent.set_app_parameters(Time::ZERO, AppParameters { playout_buffer_free_bytes: None, ..told(0.0) });
+    silent.set_app_parameters(Time::ZERO, AppParameters { playout_buffer_free_bytes: None, ..reported_level(0.0) });
     silent.note_progress(Time::from_secs(1), 2_250_000);
     assert_eq!(order(&mut silent), [1, 0, 2], "9 s of 10 that it may wait for to begin");
     silent.note_progress(Time::from_secs(2), 3_250_000);
@@ -92,12 +92,12 @@ fn copies_near_the_deadline() {
         assert_eq!(slack(level).wants_copies(slowest), wants, "{level} s");
     }
     let mut starting = slack(9.0);
-    starting.set_app_parameters(Time::ZERO, AppParameters { is_urgent: true, ..told(9.0) });
+    starting.set_app_parameters(Time::ZERO, AppParameters { is_urgent: true, ..reported_level(9.0) });
     assert!(starting.wants_copies(slowest));
     assert!(!Slack::new(&Params::defaults(ENTRY.params)).wants_copies(slowest), "nothing told");
     let mut never = Params::defaults(ENTRY.params);
     never.set_number("copy", 0.0).expect("in range");
     let mut never = Slack::new(&never);
-    never.set_app_parameters(Time::ZERO, told(0.0));
+    never.set_app_parameters(Time::ZERO, reported_level(0.0));
     assert!(!never.wants_copies(slowest));
 }

@@ -2,7 +2,7 @@ use super::super::testing::{choice, view};
 use super::*;
 use playpath_units::Rate;
 
-fn told(held_bytes: u64, is_urgent: bool) -> AppParameters {
+fn reported_level(held_bytes: u64, is_urgent: bool) -> AppParameters {
     AppParameters {
         playout_buffer_bytes: 2_000_000,
         playout_buffer_free_bytes: Some(2_000_000 - held_bytes),
@@ -20,10 +20,10 @@ fn two_thresholds() {
     let (soon, late) = (Duration::from_millis(300), Duration::from_millis(2500));
     assert!(!xlink.wants_copies(late), "the player has said nothing");
     for (held, wanted) in [(200_000, [true, true]), (500_000, [false, true]), (1_100_000, [false, false])] {
-        xlink.set_app_parameters(Time::ZERO, told(held, false));
+        xlink.set_app_parameters(Time::ZERO, reported_level(held, false));
         assert_eq!([soon, late].map(|longest| xlink.wants_copies(longest)), wanted, "{held}");
     }
-    xlink.set_app_parameters(Time::ZERO, told(1_100_000, true));
+    xlink.set_app_parameters(Time::ZERO, reported_level(1_100_000, true));
     assert!(xlink.wants_copies(soon), "a player that starts or starves");
 }
 

@@ -94,8 +94,8 @@ fn a_slow_reader_and_small_segments_do_not() {
     assert!(!tuning.grows_by(100, 0));
 }
 
-/// The first buffer takes 81 920 bytes, a sixteenth is 5120: with 76 801 unread 5119 are free, nothing is told; one less, and
-/// what is free is told. From half on (40 960) it is the threshold that counts.
+/// The first buffer takes 81 920 bytes, a sixteenth is 5120: with 76 801 unread 5119 are free, and a zero window is advertised; with one
+/// less, what is free. From half on (40 960) the threshold is the limit.
 #[test]
 fn a_full_buffer_is_closed_until_a_sixteenth_is_free() {
     let tuning = AutoTuning::new(MSS, 6 << 20);

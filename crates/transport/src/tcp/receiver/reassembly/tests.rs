@@ -30,11 +30,11 @@ fn blocks_of_rfc2018() {
 #[test]
 fn ranges_are_bounded() {
     let mut r = Reassembly::default();
-    for i in 1..2 * MOST_RANGES as u64 {
+    for i in 1..2 * MAX_RANGES as u64 {
         r.insert(2 * i, 2 * i + 1);
     }
-    assert_eq!(r.out_of_order_bytes(), MOST_RANGES as u64);
-    let last = 2 * MOST_RANGES as u64;
+    assert_eq!(r.out_of_order_bytes(), MAX_RANGES as u64);
+    let last = 2 * MAX_RANGES as u64;
     assert_eq!(blocks(&mut r)[0], (last, last + 1));
 }
 

@@ -1,7 +1,7 @@
-//! Which packets are lost: one rule for each profile, each in its own file, behind one interface.
+//! Loss detection: one rule for each choice, each in its own file, behind one interface.
 //!
-//! A rule marks packets on the scoreboard and says how many and when to look again; what follows from a loss is not its matter. Tested
-//! by packet scripts and `tests/pair.rs`.
+//! A rule marks packets on the scoreboard and returns how many and when to check again; the reaction to a loss is elsewhere. Tested by
+//! packet scripts and `tests/pair.rs`.
 
 mod newreno;
 mod rack;
@@ -69,7 +69,7 @@ impl Detector {
         Found { lost, look_again: Time::MAX }
     }
 
-    /// Tail loss probes belong to this rule.
+    /// Whether this rule includes tail loss probes.
     pub fn sends_tail_probes(&self) -> bool {
         matches!(self, Detector::Rack(_))
     }
@@ -77,7 +77,7 @@ impl Detector {
     pub fn restarts_timer_by_each_repair(&self) -> bool {
         matches!(self, Detector::Rack(_))
     }
-    /// Duplicate ACKs are counted, SACK is not looked at.
+    /// Duplicate ACKs are counted, SACK is ignored.
     pub fn counts_duplicates(&self) -> bool {
         matches!(self, Detector::NewReno(_) | Detector::Reno(_))
     }
@@ -85,24 +85,24 @@ impl Detector {
     pub fn knows_no_partial_ack(&self) -> bool {
         matches!(self, Detector::Reno(_))
     }
-    /// Duplicate ACKs had the head sent again. Whether the timer backs off for it.
+    /// Duplicate ACKs caused a retransmission of the head. Returns whether the timer backs off for it.
     pub fn backs_off(&mut self, nxt: u64) -> bool {
         if let Detector::Reno(rule) = self { rule.backs_off(nxt) } else { false }
     }
-    /// An ACK's RTT is that of its last packet, whatever was sent again below it.
+    /// An ACK's RTT is that of the last packet it acknowledges, even if packets below it were retransmitted.
     pub fn times_last_packet(&self) -> bool {
         matches!(self, Detector::Reno(rule) if rule.is_ns2_vegas())
     }
-    /// An ACK up to `una` may set the retransmission timeout.
+    /// Whether the RTT of an ACK up to `una` may be used for the retransmission timeout.
     pub fn may_time(&self, una: u64) -> bool {
         !matches!(self, Detector::Reno(rule) if !rule.may_time(una))
     }
-    /// In fast recovery more may be sent again than what was judged lost.
+    /// In fast recovery, more than the packets judged lost may be retransmitted.
     pub fn has_last_resort(&self) -> bool {
         matches!(self, Detector::Rfc6675(_))
     }
 
-    /// A packet was delivered; `is_ambiguous`: by the RTT the ACK may be for an earlier transmission.
+    /// A packet was delivered; `is_ambiguous`: judging by the RTT, the ACK may be for an earlier transmission.
     #[inline]
     pub fn on_delivered(&mut self, now: Time, packet: &SentPacket, is_ambiguous: bool) {
         if let Detector::Rack(rack) = self {
@@ -122,7 +122,7 @@ impl Detector {
             Detector::Rack(_) | Detector::Reno(_) => {}
         }
     }
-    /// A timeout does not prove this packet lost (Linux); RFC 6298 and RFC 6675 take all for lost.
+    /// A timeout does not prove this packet lost (Linux); RFC 6298 and RFC 6675 consider all packets lost.
     pub fn is_recent(&self, now: Time, packet: &SentPacket) -> bool {
         matches!(self, Detector::Rack(rack) if rack.is_recent(now, packet))
     }
@@ -153,19 +153,19 @@ impl Detector {
             _ => None,
         }
     }
-    /// May a partial ACK in fast recovery restart the retransmission timer?
+    /// Whether a partial ACK in fast recovery may restart the retransmission timer.
     pub fn restarts_timer_by_partial_ack(&mut self) -> bool {
         match self {
             Detector::NewReno(rule) => rule.restarts_timer(),
             _ => true,
         }
     }
-    /// Does a SACK of data older than the head's last transmission restart it (Linux `tcp_clean_rtx_queue`)? RFC 6298 §5.3 and RFC 6675
-    /// know the cumulative ACK alone, ns-2's agents no SACK.
+    /// Whether a SACK of data older than the head's last transmission restarts it (Linux `tcp_clean_rtx_queue`). RFC 6298 §5.3 and RFC
+    /// 6675 mention only the cumulative ACK; ns-2's agents have no SACK.
     pub fn restarts_timer_by_sack(&self) -> bool {
         matches!(self, Detector::Rack(_))
     }
-    /// In fast recovery, with nothing else to send: one more packet to send again.
+    /// In fast recovery, with nothing else to send: a further packet to retransmit.
     pub fn last_resort(&mut self, board: &Scoreboard, una: u64, nxt: u64) -> Option<u64> {
         match self {
             Detector::Rfc6675(rule) => rule.last_resort(board, una, nxt),

@@ -33,7 +33,7 @@ impl NewReno {
         self.recover = None;
     }
 
-    /// Impatient: only the first partial ACK does (§4).
+    /// In the impatient variant only the first partial ACK does (§4).
     pub fn restarts_timer(&mut self) -> bool {
         self.timer == PartialAckTimer::SlowButSteady || !std::mem::replace(&mut self.has_partial_ack, true)
     }

@@ -5,9 +5,9 @@
 //! 1. The reordering timer is armed for the first open packet, not for the last (§6.2 step 5): every packet is marked when
 //!    its own window ends.
 //! 2. `min_rtt` is that of the connection, not of a recent window.
-//! 3. The delivery of a retransmission is not doubted for an old timestamp echo (§6.2 step 2), as in Linux (`tcp_rack_advance`): the echo
-//!    of a SACK is that of the last segment in order (RFC 7323 §4.3), so no retransmission above a hole would ever count, and
-//!    the lost repair of the hole would be found by the timeout alone.
+//! 3. An old timestamp echo does not make the delivery of a retransmission ambiguous (§6.2 step 2), as in Linux (`tcp_rack_advance`): the
+//!    echo of a SACK is that of the last segment in order (RFC 7323 §4.3), so no retransmission above a hole would ever count, and only
+//!    the timeout would detect the loss of the hole's retransmission.
 //!
 //! Tested here (worked numbers) and by the packet scripts `rack_*.pkt`.
 
@@ -35,8 +35,8 @@ pub(crate) struct Rack {
 }
 
 impl Rack {
-    /// A packet was delivered (§6.2 steps 1 to 3). `is_ambiguous`: it was retransmitted, and by the RTT the ACK may be for an
-    /// earlier transmission.
+    /// A packet was delivered (§6.2 steps 1 to 3). `is_ambiguous`: it was retransmitted, and judging by the RTT, the ACK may be for
+    /// an earlier transmission.
     pub fn on_delivered(&mut self, now: Time, packet: &SentPacket, is_ambiguous: bool) {
         let end = packet.end();
         if end > self.fack {
@@ -68,12 +68,12 @@ impl Rack {
         }
     }
 
-    /// Sent so recently that a timeout does not prove it lost: its answer takes a round trip (Linux `tcp_timeout_mark_lost`).
+    /// Sent so recently that a timeout does not prove it lost: its ACK takes a round trip (Linux `tcp_timeout_mark_lost`).
     pub fn is_recent(&self, now: Time, packet: &SentPacket) -> bool {
         now < packet.sent_at + self.rtt
     }
 
-    /// Mark packets lost by the window of this event (§6.2 steps 4 and 5).
+    /// Mark packets lost, with the reordering window as of this event (§6.2 steps 4 and 5).
     pub fn detect(&mut self, board: &mut Scoreboard, at: &Situation) -> Found {
         let window = self.reordering_window(at, board.sacked_out());
         let (lost, look_again) = board.judge(|packet| self.verdict(at.now, packet, window));
@@ -89,7 +89,7 @@ impl Rack {
         (at.min_rtt * u64::from(1 + self.widened) / 4).min(at.srtt)
     }
 
-    /// Is this packet lost (§6.2 step 5)?
+    /// Whether this packet is lost (§6.2 step 5).
     fn verdict(&self, now: Time, packet: &SentPacket, window: Duration) -> Verdict {
         if !sent_after(self.sent_at, self.end, packet.sent_at, packet.end()) {
             return Verdict::Open(Time::MAX);
@@ -99,7 +99,7 @@ impl Rack {
     }
 }
 
-/// RACK_sent_after: ties of time are broken by sequence.
+/// RACK_sent_after: with equal times, the sequence number decides.
 fn sent_after(t1: Time, end1: u64, t2: Time, end2: u64) -> bool {
     t1 > t2 || (t1 == t2 && end1 > end2)
 }

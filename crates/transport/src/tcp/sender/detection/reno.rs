@@ -1,17 +1,17 @@
-//! Three duplicate ACKs; the first new ACK ends the recovery. With Vegas, which looks for further losses itself.
+//! Three duplicate ACKs; the first new ACK ends the recovery. Also used with Vegas, which detects further losses itself.
 //!
 //! Reference: RFC 5681 §3.2; ns-2's `TcpAgent` as Vegas inherits it, and Brakmo and Peterson 1995 for the checks of the head.
 //! Differences from RFC 5681:
 //! 1. As in ns-2 a fast retransmit sets no `recover` of its own; a timeout does.
 //!
 //! `ns2_vegas` adds what ns-2.35's `VegasTcpAgent` does to the timers (`tcp-vegas.cc`, `TcpAgent::reset_rtx_timer`, `newack`):
-//! - each retransmission that duplicate ACKs bring doubles the retransmission timeout, and it stays so until a segment that was
+//! - each retransmission caused by duplicate ACKs doubles the retransmission timeout, which stays doubled until a segment that was
 //!   first sent afterwards is acknowledged;
 //! - the RTT of an ACK is that of the last packet it acknowledges, also where packets below that one were sent again, so that the
-//!   first ACK behind a repaired hole tells a round trip too long.
+//!   first ACK after a repaired hole yields an RTT that is too long.
 //!
-//! Not as there: it checks the head after a timeout as well, of whose copies some are sent twice, and can end a recovery with a
-//! window of zero.
+//! Not reproduced: ns-2's agent also checks the head after a timeout, so some retransmissions are sent twice, and it can end a recovery
+//! with a window of zero.
 //!
 //! Tested by `reno_partial_ack.pkt`, `vegas_*.pkt`.
 
@@ -68,7 +68,7 @@ impl Reno {
 /// New ACKs after a retransmission on which the controller looks at the head again (Brakmo and Peterson 1995 §3.1).
 const CHECKS: u8 = 2;
 
-/// When the controller is asked whether the head is lost, beside at duplicate ACKs. Only Vegas says yes.
+/// When the controller is asked whether the head is lost, in addition to duplicate ACKs. Only Vegas ever answers yes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HeadChecks {
     left: u8,
@@ -84,7 +84,7 @@ impl HeadChecks {
     pub fn clear(&mut self) {
         self.left = 0;
     }
-    /// An ACK of new data without losses: ask now?
+    /// An ACK of new data without losses arrived. Returns whether to ask now.
     pub fn take(&mut self) -> bool {
         let is_due = self.left > 0;
         self.left -= u8::from(is_due);

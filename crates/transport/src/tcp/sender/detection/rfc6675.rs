@@ -10,7 +10,7 @@ use super::{DUP_THRESH, Situation};
 use crate::tcp::sender::recovery::Phase;
 use crate::tcp::sender::scoreboard::{RETRANS, SACKED, Scoreboard};
 
-/// The rescue retransmission looks at so many packets from the end: it is for a lost tail.
+/// The rescue retransmission considers this many packets from the end: it is for a lost tail.
 const RESCUE_SEARCH: usize = 64;
 
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl Rfc6675 {
             return None;
         }
         let mut last = (board.first()..board.end()).rev().take(RESCUE_SEARCH);
-        // A segment that was just sent again needs no rescue.
+        // A segment that was just retransmitted needs no rescue.
         let unsacked = last.find(|&i| board.get(i).is_some_and(|p| !p.any(SACKED | RETRANS)))?;
         self.rescue_end = Some(nxt);
         Some(unsacked)

@@ -1,7 +1,7 @@
 //! Congestion window validation: what happens to the window of a sender that does not use it.
 //!
-//! A separate choice of a sender, combinable with every congestion control that leaves recovery to the transport. Every rule is told
-//! of the same events and answers with new windows, or not.
+//! A separate setting of a sender, which can be combined with every congestion control that leaves recovery to the transport. Every rule
+//! is notified of the same events and may respond with new windows.
 
 mod newcwv;
 mod rfc2861;
@@ -47,7 +47,7 @@ impl Validator {
         matches!(self, Validator::NewCwv(_))
     }
 
-    /// Whether the window may grow although it was not full; `None`: the rule has no say.
+    /// Whether the window may grow although it was not full; `None`: the rule does not decide this.
     pub fn allows_growth(&self, now: Time, srtt: Duration, cwnd: f64) -> Option<bool> {
         match self {
             // RFC 7661 §4.3: a validated window grows as the congestion control says, used fully or not.
@@ -64,14 +64,14 @@ impl Validator {
         }
     }
 
-    /// Sending stopped for now. `is_limited`: because of the window.
+    /// Sending pauses. `is_limited`: because of the window.
     pub fn on_send_pause(&mut self, now: Time, is_limited: bool, packets_out: u32) {
         if let Validator::Rfc2861(rule) = self {
             rule.on_send_pause(now, is_limited, packets_out);
         }
     }
 
-    /// It stopped in the open state, and the application is what it waits for.
+    /// Sending pauses in the open state because the application provides no data.
     pub fn on_starved(&mut self, seen: &Use) -> Option<WindowChange> {
         match self {
             Validator::Rfc2861(rule) => rule.on_starved(seen),
@@ -93,7 +93,7 @@ impl Validator {
         }
     }
 
-    /// An ACK was taken, or the deadline has come: new windows, and when to look again.
+    /// An ACK was processed, or the deadline has passed: returns new windows, and when to check again.
     pub fn check(&mut self, seen: &Use) -> (Option<WindowChange>, Time) {
         match self {
             Validator::NewCwv(rule) => rule.check(seen),
@@ -117,7 +117,7 @@ impl Validator {
         }
     }
 
-    /// A timeout, or an undo: what was measured says nothing any more.
+    /// After a timeout or an undo: earlier measurements are no longer valid.
     pub fn start_anew(&mut self) {
         if let Validator::NewCwv(rule) = self {
             rule.start_anew();

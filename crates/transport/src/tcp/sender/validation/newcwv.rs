@@ -8,7 +8,7 @@
 //! 2. Nothing here limits a burst in the non-validated phase (§4.4.2, SHOULD): that is pacing, a choice of its own.
 //!
 //! Differences from the kernel modules that implement drafts of it, on purpose:
-//! 3. The window of packets is compared as packets, with no division before the maximum.
+//! 3. Windows are compared in packets, without a division before the maximum.
 //! 4. Samples that have expired while the sender was silent leave pipeACK at zero (non-validated), not undefined; as
 //!    `newcwv_2013` they leave it undefined, so that after a pause the window counts as validated until the next sample.
 //!
@@ -18,7 +18,7 @@ use super::Use;
 use playpath_cc::WindowChange;
 use playpath_units::{Duration, Time};
 
-/// Non-validated for so long: the window is reduced (RFC 7661 §4.4.3).
+/// The window is reduced after being non-validated for this long (RFC 7661 §4.4.3).
 const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
 /// Buckets of the sampling period (§4.2 leaves the number open; its example has five).
 const BUCKETS: usize = 5;
@@ -65,7 +65,7 @@ impl NewCwv {
         if self.forgets { largest } else { largest.or(Some(0)) }
     }
 
-    /// Validated phase (§4.3)?
+    /// Whether this is the validated phase (§4.3).
     pub fn is_validated(&self, now: Time, srtt: Duration, cwnd: f64) -> bool {
         self.pipe_ack(now, srtt).is_none_or(|pipe_ack| 2.0 * f64::from(pipe_ack) >= cwnd)
     }
@@ -73,7 +73,7 @@ impl NewCwv {
     /// An ACK advanced SND.UNA by `acked` packets to offset `una`.
     pub fn on_ack(&mut self, now: Time, srtt: Duration, acked: u32, una: u64, nxt: u64) {
         if !self.is_sampling {
-            // What this ACK says has arrived belongs to the flight that ends at `nxt`.
+            // The data that this ACK reports as arrived belongs to the flight that ends at `nxt`.
             self.is_sampling = true;
             (self.mark, self.acked) = (nxt, 0);
         }
@@ -84,7 +84,7 @@ impl NewCwv {
         }
     }
 
-    /// Keep the time of the last validation. New windows when the non-validated period is over (§4.4.3), and when it will be.
+    /// Update the time of the last validation. Returns new windows if the non-validated period is over (§4.4.3), and when it will be.
     pub fn check(&mut self, seen: &Use) -> (Option<WindowChange>, Time) {
         let Use { now, windows, .. } = *seen;
         let is_validated = self.is_validated(now, seen.srtt, windows.cwnd);
@@ -115,7 +115,8 @@ impl NewCwv {
         Some(WindowChange { cwnd: window, ssthresh: window })
     }
 
-    /// The recovery ended after `retransmitted` different packets were sent again. Returns the window that replaces the ordinary one (§4.4.1).
+    /// The recovery ended after `retransmitted` different packets were retransmitted. Returns the window that replaces the ordinary one
+    /// (§4.4.1).
     pub fn on_recovery_exit(&mut self, now: Time, retransmitted: u32) -> Option<WindowChange> {
         self.reset_samples();
         self.validated_at = now;

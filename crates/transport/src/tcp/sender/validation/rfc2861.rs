@@ -5,8 +5,8 @@
 //!
 //! Differences from RFC 2861:
 //! 1. The first RTO of idle does not halve yet; the floor is min(IW, cwnd), and what is "used" counts at least IW (Linux).
-//! 2. Each ACK of data begins the RTO of the second rule anew, so a sender that sends little but hears of it keeps its window: Linux
-//!    sets the stamp in `tcp_cong_avoid`. The RFC looks at what was sent alone.
+//! 2. Each ACK of data restarts the RTO of the second rule, so a sender that sends little but receives ACKs keeps its window: Linux sets
+//!    the timestamp in `tcp_cong_avoid`. The RFC considers only what was sent.
 //!
 //! Tested here with the worked numbers and by `idle_restart.pkt`, `application_starves*.pkt`, `reader_limited.pkt`.
 
@@ -18,13 +18,13 @@ use playpath_units::{Duration, Time};
 pub(crate) struct Rfc2861 {
     /// Most packets out since the window was full last (Linux snd_cwnd_used).
     used: u32,
-    /// When the window was full last, or judged last, or an ACK came; at first, when sending paused first (Linux snd_cwnd_stamp).
+    /// When the window was last full or last checked, or an ACK arrived; initially when sending first paused (Linux snd_cwnd_stamp).
     stamp: Time,
     is_stamped: bool,
 }
 
 impl Rfc2861 {
-    /// Sending stopped for now. `is_limited`: because of the window.
+    /// Sending pauses. `is_limited`: because of the window.
     pub fn on_send_pause(&mut self, now: Time, is_limited: bool, packets_out: u32) {
         if is_limited {
             self.used = 0;
@@ -37,12 +37,12 @@ impl Rfc2861 {
         }
     }
 
-    /// An ACK with which the window may grow, whether it does or not (Linux `tcp_cong_avoid`).
+    /// An ACK on which the window may grow, whether or not it does (Linux `tcp_cong_avoid`).
     pub fn on_growth(&mut self, now: Time) {
         self.set_stamp(now);
     }
 
-    /// Limited by the application: new windows if it was for an RTO. Only in the open state.
+    /// The sender is limited by the application: returns new windows if this has lasted for an RTO. Only in the open state.
     pub fn on_starved(&mut self, seen: &Use) -> Option<WindowChange> {
         let Use { now, rto, initial_window, windows, .. } = *seen;
         if !self.is_stamped || now.saturating_since(self.stamp) < rto {
@@ -71,7 +71,7 @@ impl Rfc2861 {
     }
 }
 
-/// The windows with which a sender goes on that has sent nothing for `idle`; `None`: no longer than an RTO, they stay.
+/// The windows with which a sender continues after sending nothing for `idle`; `None`: not longer than an RTO, so they are kept.
 pub fn window_after_idle(
     windows: WindowChange,
     idle: Duration,

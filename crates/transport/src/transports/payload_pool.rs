@@ -1,26 +1,26 @@
-//! Where what does not fit into a packet lies while it is under way: the packet has the number of its place. A place keeps what it held,
-//! so that nothing is allocated for a packet once there are enough places.
+//! Storage of payloads that do not fit into a packet, while the packet is in flight: the packet has the index of its place. A place keeps
+//! its allocation, so nothing is allocated for a packet once there are enough places.
 //!
-//! A link forgets what it drops, and tells nobody. So places are reclaimed when none is free: what no link holds has gone. If fewer than
-//! half are free then, there are as many again; so the search costs each packet a constant at most.
+//! A link drops packets without notifying anyone. So places are reclaimed when none is free: those of packets that no link holds. If
+//! fewer than half are free then, the pool doubles; so the search costs a constant per packet at most.
 
 use super::Packet;
 use crate::quic::packet::Datagram;
 use std::any::Any;
 
 /// Least number of places.
-const LEAST: usize = 64;
+const MIN: usize = 64;
 
-/// Parcels under way, of all connections and transports.
+/// Payloads in flight, of all connections and transports.
 #[derive(Default)]
-pub struct Parcels {
+pub struct PayloadPool {
     places: Vec<Option<Box<dyn Any + Send>>>,
-    /// QUIC's own parcels have the same places, side by side: of what type they are is not asked for each packet.
+    /// QUIC's own payloads, with the same indices, in a vector of their own: so their type need not be checked for each packet.
     datagrams: Vec<Datagram>,
     free: Vec<u32>,
 }
 
-impl Parcels {
+impl PayloadPool {
     /// No place is free.
     #[inline]
     pub fn is_full(&self) -> bool {
@@ -30,9 +30,9 @@ impl Parcels {
     /// Places of packets that are not `under_way` become free, and half of all are at least.
     pub fn reclaim<'p>(&mut self, under_way: impl Iterator<Item = &'p Packet>) {
         let mut is_held = vec![false; self.places.len()];
-        under_way.filter_map(|packet| packet.payload.parcel()).for_each(|place| is_held[place as usize] = true);
+        under_way.filter_map(|packet| packet.payload.pool_index()).for_each(|place| is_held[place as usize] = true);
         let held = is_held.iter().filter(|is_held| **is_held).count();
-        let wanted = (2 * held).max(LEAST).max(self.places.len());
+        let wanted = (2 * held).max(MIN).max(self.places.len());
         is_held.resize(wanted, false);
         self.places.resize_with(wanted, || None);
         // The first are taken first: they are in the processor's cache.

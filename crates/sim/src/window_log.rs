@@ -10,18 +10,22 @@ use playpath_units::Rate;
 use std::sync::{Arc, Mutex};
 
 /// Shared between a flow and the controls of its subflows.
-pub type Diary = Arc<Mutex<Vec<WindowEvent>>>;
+pub type WindowLog = Arc<Mutex<Vec<WindowEvent>>>;
 
 /// The control of a subflow over the path of this number; watched where there is a diary.
-pub fn watched(control: Box<dyn CongestionControl>, path: u8, diary: Option<&Diary>) -> Box<dyn CongestionControl> {
-    match diary {
-        Some(diary) => Box::new(Watched { phase: control.phase(), control, path, diary: diary.clone() }),
+pub fn watched(
+    control: Box<dyn CongestionControl>,
+    path: u8,
+    window_log: Option<&WindowLog>,
+) -> Box<dyn CongestionControl> {
+    match window_log {
+        Some(window_log) => Box::new(Watched { phase: control.phase(), control, path, window_log: window_log.clone() }),
         None => control,
     }
 }
 
-pub fn close(diary: &Diary) -> Vec<WindowEvent> {
-    std::mem::take(&mut *diary.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+pub fn close(window_log: &WindowLog) -> Vec<WindowEvent> {
+    std::mem::take(&mut *window_log.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
 /// A congestion control with the log of its actions.
@@ -29,12 +33,12 @@ struct Watched {
     control: Box<dyn CongestionControl>,
     path: u8,
     phase: &'static str,
-    diary: Diary,
+    window_log: WindowLog,
 }
 
 impl Watched {
     /// Forwards an event, and logs the window before and after it.
-    fn tell(&mut self, view: &View, what: &'static str, event: impl FnOnce(&mut dyn CongestionControl)) {
+    fn forward(&mut self, view: &View, what: &'static str, event: impl FnOnce(&mut dyn CongestionControl)) {
         let before = self.control.cwnd();
         event(&mut *self.control);
         self.write(view, what, before);
@@ -44,7 +48,7 @@ impl Watched {
         self.phase = self.control.phase();
         let (after, phase) = (self.control.cwnd(), self.phase);
         let entry = WindowEvent { at: view.now, path: self.path, what, cwnd_before: before, cwnd_after: after, phase };
-        self.diary.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(entry);
+        self.window_log.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(entry);
     }
 }
 
@@ -95,25 +99,25 @@ impl CongestionControl for Watched {
             CongestionSignal::Ecn => "ecn",
             CongestionSignal::EarlyRetransmit => "early_retransmit",
         };
-        self.tell(view, what, |control| control.on_congestion(view, event));
+        self.forward(view, what, |control| control.on_congestion(view, event));
     }
     fn on_recovery_exit(&mut self, view: &View, event: &RecoveryExit) {
         self.control.on_recovery_exit(view, event);
     }
     fn on_rto(&mut self, view: &View, event: &Rto) {
-        self.tell(view, "rto", |control| control.on_rto(view, event));
+        self.forward(view, "rto", |control| control.on_rto(view, event));
     }
     fn on_undo(&mut self, view: &View, event: &Undo) {
-        self.tell(view, "undo", |control| control.on_undo(view, event));
+        self.forward(view, "undo", |control| control.on_undo(view, event));
     }
     fn on_quic_undo(&mut self, view: &View) {
-        self.tell(view, "undo", |control| control.on_quic_undo(view));
+        self.forward(view, "undo", |control| control.on_quic_undo(view));
     }
     fn on_idle_restart(&mut self, view: &View, event: &IdleRestart) {
         self.control.on_idle_restart(view, event);
     }
     fn on_window_change(&mut self, view: &View, change: &WindowChange) {
-        self.tell(view, "window_set", |control| control.on_window_change(view, change));
+        self.forward(view, "window_set", |control| control.on_window_change(view, change));
     }
     fn on_app_parameters(&mut self, view: &View, parameters: &AppParameters) {
         self.control.on_app_parameters(view, parameters);

@@ -3,7 +3,7 @@
 use crate::controller::PythonControl;
 use crate::prototype::{FirstError, Source};
 use crate::rule::PythonRule;
-use playpath_scenario::{Own, Scenario, ScenarioError, Workshop};
+use playpath_scenario::{CodeLoader, Own, Scenario, ScenarioError};
 use playpath_video::abr;
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -31,7 +31,7 @@ struct Python {
     error: FirstError,
 }
 
-impl Workshop for Python {
+impl CodeLoader for Python {
     fn control(&self, own: &Own) -> Result<playpath_scenario::Prototype, String> {
         Ok(control(found("control", own)?, self.error.clone()))
     }

@@ -111,17 +111,17 @@ impl Streams {
     }
 
     /// Whether the peer has ever been notified that its limits block data.
-    pub fn is_told_blocked(&self) -> bool {
-        self.is_told_blocked
+    pub fn has_announced_blocked(&self) -> bool {
+        self.has_announced_blocked
     }
     /// Whether the peer has been notified that its limits block data, and they still do.
     pub fn is_held_up(&self) -> bool {
-        let is_told = |stream: &Stream| stream.send.blocked == Pending::Sent;
-        self.is_told_blocked
-            && (self.data_blocked == Pending::Sent || self.map.iter().any(|(_, stream)| is_told(stream)))
+        let is_announced = |stream: &Stream| stream.send.blocked == Pending::Sent;
+        self.has_announced_blocked
+            && (self.data_blocked == Pending::Sent || self.map.iter().any(|(_, stream)| is_announced(stream)))
     }
     /// Notify the peer again.
-    pub fn tell_blocked_again(&mut self) {
+    pub fn announce_blocked_again(&mut self) {
         let Streams { map, ready, .. } = self;
         for (id, stream) in map.iter_mut().filter(|(_, stream)| stream.send.blocked == Pending::Sent) {
             stream.send.blocked = Pending::Due;
@@ -134,12 +134,12 @@ impl Streams {
 
     fn next_of_connection(&mut self) -> Frame {
         if self.grant.is_pending() {
-            return Frame::MaxData(self.grant.tell());
+            return Frame::MaxData(self.grant.advertise());
         }
         if std::mem::take(&mut self.max_streams_due) {
             return Frame::MaxStreams(self.peer_may_open);
         }
-        (self.data_blocked, self.is_told_blocked) = (Pending::Sent, true);
+        (self.data_blocked, self.has_announced_blocked) = (Pending::Sent, true);
         Frame::DataBlocked(self.limit)
     }
 
@@ -150,7 +150,7 @@ impl Streams {
         let stream = self.map.get_mut(id)?;
         if stream.has_control() {
             let frame = stream.next_control(id);
-            self.is_told_blocked |= matches!(frame, Frame::StreamDataBlocked { .. });
+            self.has_announced_blocked |= matches!(frame, Frame::StreamDataBlocked { .. });
             return Some(Chosen::of(frame));
         }
         let send = &mut stream.send;

@@ -5,7 +5,7 @@
 use super::super::config::Config;
 use super::super::packet::Frame;
 use super::halves::{Pending, Stream};
-use super::{News, Streams, Violation};
+use super::{StreamUpdate, Streams, Violation};
 use playpath_units::{Duration, Time};
 use std::ops::Range;
 
@@ -57,15 +57,15 @@ impl Streams {
         if id & 2 != 0 && self.is_own(id) == is_of_sender { Err(Violation::StreamState) } else { Ok(()) }
     }
 
-    pub fn on_stream(&mut self, frame: (u64, u64, u32, bool), config: &Config) -> Result<News, Violation> {
+    pub fn on_stream(&mut self, frame: (u64, u64, u32, bool), config: &Config) -> Result<StreamUpdate, Violation> {
         let (id, offset, len, fin) = frame;
         self.check_direction(id, true)?;
         let before = self.peer_opened + self.peer_uni_opened;
         if !self.admit(id, config)? {
-            return Ok(News::Nothing);
+            return Ok(StreamUpdate::Nothing);
         }
         let end = offset + u64::from(len);
-        let Some(stream) = self.map.get_mut(id) else { return Ok(News::Nothing) };
+        let Some(stream) = self.map.get_mut(id) else { return Ok(StreamUpdate::Nothing) };
         let receive = &mut stream.receive;
         if end > receive.grant.limit() {
             return Err(Violation::FlowControl);
@@ -85,20 +85,26 @@ impl Streams {
         }
         let gained = receive.in_order() - was;
         self.unread += gained;
-        let is_news = gained > 0 || fin;
-        Ok(match (self.peer_opened + self.peer_uni_opened > before, is_news) {
-            (true, _) => News::Opened,
-            (false, true) => News::Readable,
-            _ => News::Nothing,
+        let has_progress = gained > 0 || fin;
+        Ok(match (self.peer_opened + self.peer_uni_opened > before, has_progress) {
+            (true, _) => StreamUpdate::Opened,
+            (false, true) => StreamUpdate::Readable,
+            _ => StreamUpdate::Nothing,
         })
     }
 
-    pub fn on_reset(&mut self, now: Time, id: u64, final_size: u64, config: &Config) -> Result<News, Violation> {
+    pub fn on_reset(
+        &mut self,
+        now: Time,
+        id: u64,
+        final_size: u64,
+        config: &Config,
+    ) -> Result<StreamUpdate, Violation> {
         self.check_direction(id, true)?;
         if !self.admit(id, config)? {
-            return Ok(News::Nothing);
+            return Ok(StreamUpdate::Nothing);
         }
-        let Some(stream) = self.map.get_mut(id) else { return Ok(News::Nothing) };
+        let Some(stream) = self.map.get_mut(id) else { return Ok(StreamUpdate::Nothing) };
         let receive = &mut stream.receive;
         if final_size > receive.grant.limit() {
             return Err(Violation::FlowControl);
@@ -116,7 +122,7 @@ impl Streams {
         receive.received.clear();
         self.grant.on_read(now, unread, || Duration::ZERO, &config.flow);
         self.forget_if_over(id);
-        Ok(News::Readable)
+        Ok(StreamUpdate::Readable)
     }
 
     pub fn on_stop_sending(&mut self, id: u64, code: u32, config: &Config) -> Result<(), Violation> {
@@ -189,13 +195,13 @@ impl Streams {
                     Self::wake(&mut self.ready, id);
                 }
             }
-            Frame::MaxData(_) => self.grant.tell_again(),
+            Frame::MaxData(_) => self.grant.mark_pending(),
             Frame::MaxStreams(_) => self.max_streams_due = true,
             Frame::MaxStreamData { id, .. } => {
                 if let Some(stream) = self.map.get_mut(id)
                     && stream.receive.final_size.is_none()
                 {
-                    stream.receive.grant.tell_again();
+                    stream.receive.grant.mark_pending();
                     Self::wake(&mut self.ready, id);
                 }
             }
