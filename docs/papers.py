@@ -1,9 +1,9 @@
 """Refresh what docs/papers.md and its appendices take from runs: `make papers`, or `python docs/papers.py OUT`.
 
 Between `<!-- STUDY PART -->` and `<!-- end -->` a page holds what this writes of OUT/STUDY, which `playpath reproduce` has
-made: `overview` on docs/papers.md; `claims`, `regions`, `today`, `unstated` and `vegas ns2` in docs/appendix/papers-STUDY.md. The
-figures that the pages show are copied from OUT/STUDY/figures. What ns-2 itself does is data in tools/compare-ns. All else is
-written by people.
+made: `overview` on docs/papers.md; `claims`, `regions`, `today`, `unstated` and `vegas ns2` in docs/appendix/papers-STUDY.md;
+`regions` and `unstated` only of a run with `--joint`. The figures that the pages show are copied from OUT/STUDY/figures. What
+ns-2 itself does is data in tools/compare-ns. All else is written by people.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CELLS: dict[str, Labels] = {
     "4:10, 10 ms": {"part": "rtt", "rtt": 10},
     "4:10, 100 ms": {"part": "rtt", "rtt": 100},
     "4:10, 200 ms": {"part": "rtt", "rtt": 200},
-    "4:10, RED": {"part": "queue", "queue": "RED"},
+    "4:10, RED": {"part": "queue", "queue": "RED", "media_mbps": 1},
     "4:10, 0.125 % loss": {"part": "loss", "loss_percent": 0.125},
     "4:10, 1 % loss": {"part": "loss", "loss_percent": 1.0},
     "4:10, 8 % loss": {"part": "loss", "loss_percent": 8.0},
@@ -85,7 +85,7 @@ def _judged(folder: Path) -> list[dict[str, Any]]:
 def _of_space(found: dict[str, Any]) -> str:
     share, low, high = found["share"]
     parts = [f"{share:.0%} ({low:.0%} to {high:.0%})"]
-    kinds = (("open_share", "open"), ("vacuous_share", "vacuous"), ("count_only_share", "by count only"))
+    kinds = (("open_share", "open"), ("untested_share", "nothing to test"), ("count_only_share", "by count only"))
     parts += [f"{word} {found[key]:.0%}" for key, word in kinds if found[key]]
     return "; ".join(parts)
 
@@ -112,9 +112,10 @@ def regions(which: Study, folder: Path) -> list[str] | None:
     for claim, found in joint["claims"].items():
         runs = ["–" if own is None else _command(which, own) for own in found["examples"]]
         rows.append([claim, _of_space(found), _where(found, joint), found["best"] or "–", *runs])
-    return markdown(
+    table = markdown(
         ["claim", "of the space", "where it holds", "at the best set", "a run with it", "a run without it"], rows
     )
+    return [f"Points and runs of this table: commit {commit()}.", "", *table]
 
 
 def _command(which: Study, settings: dict[str, Any]) -> str:
@@ -141,8 +142,7 @@ def claims(which: Study, folder: Path) -> list[str]:
 
 def _verdict_in(claim: Claim, table: pl.DataFrame) -> str:
     """A dash where the table lacks a case that the claim looks at."""
-    terms = [term for check in claim.checks for term in (check.of, check.against) if term]
-    is_there = all(select(table, term.where).height for term in terms)
+    is_there = all(select(table, where).height for check in claim.checks for where in check.cases)
     return evaluate(claim, table).verdict if is_there else "–"
 
 
@@ -175,16 +175,17 @@ def today(which: Study, folder: Path) -> list[str] | None:
     return markdown(list(HEAD[:-1]), [row[:-1] for row in table_rows(scenes, which.today)])
 
 
-def unstated(which: Study, folder: Path) -> list[str]:
+def unstated(which: Study, folder: Path) -> list[str] | None:
     """Every unstated parameter: value, reason, range; and, of a run over the joint space, what hangs on it and the best set's value."""
     joint = _joint(folder)
+    if joint is None:
+        return None
     rows = []
     for u in which.unstated:
-        values = ", ".join(str(v) for v in u.values) + (f" {u.unit}" if u.unit else "") if u.values else "–"
-        more = [] if joint is None else _in_the_space(u, joint)
-        rows.append([u.name, u.value, u.reason, values, u.source or "–", *more])
-    more = [] if joint is None else ["claims that hang on it", "best set"]
-    more += ["lost with the base's value"] if joint is not None and joint["best"] and joint["best"]["undone"] else []
+        values = f"{u.listed} {u.unit}".strip() or "–"
+        rows.append([u.name, u.value, u.reason, values, u.source or "–", *_in_the_space(u, joint)])
+    more = ["claims that hang on it", "best set"]
+    more += ["lost with the base's value"] if joint["best"] and joint["best"]["undone"] else []
     return markdown(["parameter", "base", "reason", "range", "its bounds", *more], rows)
 
 

@@ -142,7 +142,7 @@ def merged(name: str, scene: str) -> dict[str, Any]:
     """The study's cases of the scene as one scenario with all senders."""
     part = PARTS[name]
     of = study(name)
-    cases = of.vary(1.0, part.varied) if part.varied and of.vary else of.cases(1.0)
+    cases = of.cases(1.0, **part.varied)
     chosen = [next(c for c in cases if _is(c, part.scenes[scene], sender)) for sender in part.senders]
     common = [{k: v for k, v in c.scenario.items() if k != "sender"} for c in chosen]
     assert all(c == common[0] for c in common), f"{name}: the senders' cases differ in more than the sender"

@@ -18,7 +18,9 @@ import numpy as np
 import polars as pl
 
 from playpath.papers import evaluate, study
+from playpath.papers.claims import is_judged
 from playpath.papers.study import Case
+from playpath.papers.vegas import by_lateness
 
 SCRIPT = Path(__file__).with_name("vegas_study.tcl")
 TABLE = Path(__file__).with_name("vegas_study.csv")
@@ -30,12 +32,12 @@ def main(out: Path, seeds: int) -> None:
     """Run what is missing, then judge."""
     out.mkdir(parents=True, exist_ok=True)
     vegas = study("vegas")
-    cases = [case for case in vegas.vary(1.0, {}) if case.labels["part"] != "xfactor"]
+    cases = [case for case in vegas.cases(1.0) if is_judged(vegas.claims, case)]
     todo = [(acks, seed, case) for acks in SINKS for seed in range(1, seeds + 1) for case in cases]
     with ThreadPoolExecutor(2) as pool:
         found = pool.map(lambda one: _cell(*one, out), todo)
         rows = [{"acks": a, **c.labels, "seed": s, **cell} for (a, s, c), cell in zip(todo, found, strict=True)]
-    table = pl.DataFrame(rows)
+    table = pl.DataFrame(rows, infer_schema_length=None)
     table.write_csv(TABLE, float_precision=4)
     for (acks,), of in table.group_by("acks", maintain_order=True):
         for claim in vegas.claims:
@@ -66,7 +68,8 @@ def _cell(acks: str, seed: int, case: Case, out: Path) -> dict[str, float]:
     if not kept.exists():
         run = subprocess.run(["ns", SCRIPT, *texts], check=True, capture_output=True, text=True)
         pl.DataFrame([_measure(run.stdout, run.stderr, float(labels["media_mbps"]))]).write_parquet(kept)
-    return pl.read_parquet(kept).row(0, named=True)
+    found = pl.read_parquet(kept).row(0, named=True)
+    return found | by_lateness(found["stream_mbps"], found["late_percent"] / 100)
 
 
 def _measure(packets: str, lengths: str, media_mbps: float) -> dict[str, float]:
@@ -90,7 +93,6 @@ def _measure(packets: str, lengths: str, media_mbps: float) -> dict[str, float]:
     return {
         "stream_mbps": len(arrived) * PACKET * 8e-6 / float(arrived[-1]),
         "late_percent": 100 * late,
-        "is_starved": float(late > 0.1),
         "fill_time_s": float(start),
         "queue_packets": float(during.mean()),
         "queue_jitter_packets": float(during.std()),

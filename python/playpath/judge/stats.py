@@ -107,6 +107,15 @@ def mean_interval(data: Sequence[float], confidence: float = CONFIDENCE) -> Inte
     return middle - half, middle + half
 
 
+def mean_beyond(data: Sequence[float], distance: float) -> float:
+    """How probable a mean is that lies this far, or farther, to one side of the true one (Student's t); for two values or more."""
+    values = np.asarray(data, dtype=float)
+    error = float(values.std(ddof=1)) / math.sqrt(values.size) if np.ptp(values) > 0 else 0.0
+    if error == 0:
+        return 0.0 if distance > 0 else 0.5
+    return 0.5 * _engine.student_beyond(values.size - 1, distance / error)
+
+
 def difference_from_model(
     measured: Sequence[float], modelled: Sequence[float], others: Sequence[float], confidence: float = CONFIDENCE
 ) -> tuple[float, Interval]:

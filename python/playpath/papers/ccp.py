@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from playpath.papers.study import Case, ControlChoice, Labels, Series, Settings
+from playpath.papers.study import Case, ControlChoice, Labels, Series
 from playpath.scenario.document import Player, Up, Video, Wifi
 
 POB_RATES = (3.0, 2.0, 1.0, 0.5)
@@ -111,24 +111,21 @@ CURRENT_SENDERS: dict[str, ControlChoice] = {
     "BBR": {"name": "bbr"},
     "BBRv3": {"name": "bbr3"},
     "CCPD": {"name": "ccpd", "mode": "paper"},
-    "CCPLB guarded": {"name": "ccplb"},
-    PACED: {"name": "ccplb"},
+    "CCPLB guarded": {"name": "ccplb", "mode": "default"},
+    PACED: {"name": "ccplb", "mode": "default"},
 }
 WITH_LEVEL: dict[str, ControlChoice] = {
     "CCPLB(1) + level": {"name": "ccplb", "mode": "paper", "pob_mode": "free"},
-    f"{PACED} + level": {"name": "ccplb", "pob_mode": "free"},
+    f"{PACED} + level": {"name": "ccplb", "mode": "default", "pob_mode": "free"},
 }
 
 
 def _control(part: str, variant: str, setup: SetUp) -> ControlChoice:
-    papers = _CONTROLS | (_OF_CCPD if part == "paper" else {})
-    if variant not in papers:
-        return (CURRENT_SENDERS | WITH_LEVEL)[variant]
-    control = dict(papers[variant])
+    control = dict((CURRENT_SENDERS | WITH_LEVEL | _CONTROLS | (_OF_CCPD if part == "paper" else {}))[variant])
     if str(control["name"]).startswith("ccp"):
-        # The law as the paper prints it has neither floor nor guards.
-        control |= {"mode": "paper" if setup.law == "as printed" else "default", "kp": setup.kp, "rtt": setup.rtt}
-        control |= {"recovery": setup.window_in_recovery, "storage": setup.storage}
+        # The law as the paper prints it has neither floor nor guards; a sender of today says which it has.
+        control = {"mode": "paper" if setup.law == "as printed" else "default", **control}
+        control |= {"kp": setup.kp, "rtt": setup.rtt, "recovery": setup.window_in_recovery, "storage": setup.storage}
     control |= {"kd": setup.kd} if variant in OF_CCPD else {}
     return control | ({"bound": setup.bound} if control["name"] == "ccplca" else {})
 
@@ -199,7 +196,7 @@ def _player(kind: str, buffer: int, setup: SetUp) -> Player:
     }
 
 
-def _paper_cases(share: float, setup: SetUp = CHOSEN) -> list[Case]:
+def _paper_cases(share: float, setup: SetUp) -> list[Case]:
     """Figures 4 to 9, with bars in the paper's order of falling POBRates; then the changes applied to CCPD."""
     found = [_case("paper", v, share, rtt=rtt, setup=setup) for rtt in RTTS for v in FIVE if v != "CCPLB(1)"]
     for name in POB_NAMES:
@@ -208,14 +205,15 @@ def _paper_cases(share: float, setup: SetUp = CHOSEN) -> list[Case]:
     return found + [_case("paper", v, share, rtt=rtt, setup=setup) for rtt in RTTS for v in OF_CCPD]
 
 
-def cases(share: float) -> list[Case]:
+def cases(share: float, **settings: Any) -> list[Case]:
     """The paper's figures, today's senders, and traces of the cases that decide."""
-    found = _paper_cases(share)
-    found += [_case("today", v, share, rtt=rtt) for rtt in RTTS for v in CURRENT_SENDERS]
+    setup = SetUp(**settings)
+    found = _paper_cases(share, setup)
+    found += [_case("today", v, share, rtt=rtt, setup=setup) for rtt in RTTS for v in CURRENT_SENDERS]
     segmented = ("Cubic", "Compound", "CCP", "CCPLB(1)", *CURRENT_SENDERS, *WITH_LEVEL)
-    found += [_case("today", v, share, player="segments") for v in segmented]
-    found += [_case("trace", v, share, rtt=rtt) for rtt, v in TRACED]
-    jitter = replace(CHOSEN, jitter_ms=20.0)
+    found += [_case("today", v, share, player="segments", setup=setup) for v in segmented]
+    found += [_case("trace", v, share, rtt=rtt, setup=setup) for rtt, v in TRACED]
+    jitter = replace(setup, jitter_ms=20.0)
     return [*found, _case("trace", "CCP", share, rtt=3, setup=jitter, called="CCP, jitter of ± 20 ms")]
 
 
@@ -223,11 +221,6 @@ def side_by_side_cases(share: float) -> list[Case]:
     """For both worlds: the law with floor and guards, as it would be used; docs/papers_kernel.py runs it as the paper prints it."""
     guarded = replace(CHOSEN, law="guarded")
     return [*(_case("beside", v, share, setup=guarded) for v in FIVE), _case("beside", "BBR", share)]
-
-
-def vary(share: float, settings: Settings) -> list[Case]:
-    """The paper's cases with unstated parameters at other values."""
-    return _paper_cases(share, replace(CHOSEN, **settings))
 
 
 TRACED = ((3, "CCP"), (200, "CCP"), (200, "CCPLB(1)"))

@@ -3,6 +3,7 @@
 Nothing depends on colour alone: bars have hatches, lines have markers and dashes, traces differ in dashes and weight.
 """
 
+import math
 from collections.abc import Sequence
 from textwrap import fill
 from typing import Any
@@ -22,6 +23,8 @@ _WIDTH, _HEIGHT, _ACROSS = 5.0, 1.9, 2
 _LEGEND_COLUMNS = 4
 _DASHES: Any = ("-", "--", ":", "-.")
 _OVERLAID = (INK, *COLOURS[:3])
+_LEGIBLE = 0.03
+"""A bar lower than this share of its axis has its value written above it."""
 _TRACE_LINES = (("-", INK, 1.0), ("-", COLOURS[0], 0.7), (":", COLOURS[1], 1.0))
 
 
@@ -80,24 +83,21 @@ def _bars(rows: pl.DataFrame, spec: FigureSpec, panel: Panel, ax: Axes) -> None:
         for j, place in enumerate(places):
             if not is_grouped and place != group:
                 continue
-            summary = _summary(rows, {spec.x: place, spec.group: group}, panel.metric)
-            if summary is None:
+            values = _values(rows, {spec.x: place, spec.group: group}, panel.metric)
+            mean = stats.mean(values)
+            if mean is None:
                 continue
             x = j + (i - (len(groups) - 1) / 2) * width if is_grouped else j
             style = styles[group]
             label = str(group) if is_grouped and j == 0 else None
-            ax.bar(
-                x, summary.mean, width, color=style.colour, hatch=style.hatch, edgecolor=INK, linewidth=0.6, label=label
-            )
-            _whisker(ax, x, summary, spec)
-            if panel.ticks and summary.mean > panel.ticks[-1]:
-                says = f"{summary.mean:.0f}"
-                ax.annotate(
-                    says, (x, panel.ticks[-1]), xytext=(0, 2), textcoords="offset points", ha="center", fontsize=8
-                )
-            if summary.maximum == 0:
+            ax.bar(x, mean, width, color=style.colour, hatch=style.hatch, edgecolor=INK, linewidth=0.6, label=label)
+            _whisker(ax, x, values, spec)
+            top = panel.ticks[-1] if panel.ticks else math.inf
+            if mean > top:
+                _write(ax, x, top, mean)
+            elif max(values) == 0 or (panel.ticks and mean < _LEGIBLE * top):
                 # A bar of no height would look like a missing one.
-                ax.annotate("0", (x, 0), xytext=(0, 2), textcoords="offset points", ha="center", fontsize=9, color=INK)
+                _write(ax, x, mean, mean)
     ax.set_xticks(range(len(places)), [_text(p) for p in places])
     if len(places) > 3:
         ax.tick_params(axis="x", rotation=40)
@@ -116,15 +116,15 @@ def _lines(rows: pl.DataFrame, spec: FigureSpec, panel: Panel, ax: Axes) -> None
     places = sorted(places) if is_numeric else places
     at = {place: place if is_numeric else i for i, place in enumerate(places)}
     for i, group in enumerate(groups):
-        found = [(at[p], _summary(rows, {spec.x: p, spec.group: group}, panel.metric)) for p in places]
-        drawn = [(x, summary) for x, summary in found if summary is not None]
+        found = [(at[p], _values(rows, {spec.x: p, spec.group: group}, panel.metric)) for p in places]
+        drawn = [(x, values, mean) for x, values in found if (mean := stats.mean(values)) is not None]
         style = styles[group]
-        xs, means = [x for x, _ in drawn], [summary.mean for _, summary in drawn]
+        xs, means = [x for x, _, _ in drawn], [mean for _, _, mean in drawn]
         ax.plot(
             xs, means, _DASHES[i % 4], marker=style.marker, ms=5, lw=1.2, color=style.colour, mec=INK, label=str(group)
         )
-        for x, summary in drawn:
-            _whisker(ax, x, summary, spec)
+        for x, values, _ in drawn:
+            _whisker(ax, x, values, spec)
     if is_numeric and min(places) > 0 and max(places) > 20 * min(places):
         ax.set_xscale("log", base=2)
     ax.set_xticks(list(at.values()), [_text(p) for p in places], rotation=60 if len(places) > 5 else 0)
@@ -134,13 +134,18 @@ def _lines(rows: pl.DataFrame, spec: FigureSpec, panel: Panel, ax: Axes) -> None
     dress(ax, grid="both")
 
 
-def _summary(rows: pl.DataFrame, where: Labels, name: str) -> stats.Summary | None:
-    return stats.summarise(select(rows, where)[name].drop_nulls().to_list()) if name in rows.columns else None
+def _values(rows: pl.DataFrame, where: Labels, name: str) -> list[float]:
+    return select(rows, where)[name].drop_nulls().to_list() if name in rows.columns else []
 
 
-def _whisker(ax: Axes, x: float, summary: stats.Summary, spec: FigureSpec) -> None:
-    ends = (summary.minimum, summary.maximum) if spec.whisker == "range" else summary.ci95
-    if ends is not None and ends[1] > ends[0]:
+def _write(ax: Axes, x: float, y: float, value: float) -> None:
+    ax.annotate(f"{value:.0f}", (x, y), xytext=(0, 2), textcoords="offset points", ha="center", fontsize=8, color=INK)
+
+
+def _whisker(ax: Axes, x: float, values: list[float], spec: FigureSpec) -> None:
+    """The range, or the interval of the mean that is drawn; without spread only its caps are visible."""
+    ends = (min(values), max(values)) if spec.whisker == "range" else stats.mean_interval(values)
+    if ends is not None:
         ax.plot((x, x), ends, "_-", color=INK, lw=1.1, ms=6, zorder=5)
 
 

@@ -27,9 +27,10 @@ _ON_LIGHT, _ON_DARK = "#24292e", "#fffffe"
 _VERDICTS = {
     "reproduced": ("#0067a5", _ON_DARK, "\N{CHECK MARK}"),
     "reproduced by count only": ("#3385b7", _ON_DARK, "c"),
-    "reproduced vacuously": ("#e3e3e3", _ON_LIGHT, "="),
     "rests on our guard": ("#80b3d2", _ON_LIGHT, "g"),
+    "nothing to test": ("#e3e3e3", _ON_LIGHT, "="),
     "undecided": ("#bfd9e8", _ON_LIGHT, "?"),
+    "not reproduced by count only": ("#ffe0d1", "#b84700", "c"),
     "not reproduced": ("#fff3ee", "#b84700", "\N{BALLOT X}"),
 }
 _STANDINGS = {

@@ -39,7 +39,7 @@ from playpath.population.intervals import share_interval
 
 POINT = "point"
 _MIN_POINTS = 8
-_ALIKE = frozenset({"undecided", "reproduced vacuously"})
+_ALIKE = frozenset({"undecided", "nothing to test"})
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Joint:
         return self.result.study
 
     def reproduces(self, claim: str) -> np.ndarray:
-        """(points,): whether the claim reproduces there, other than vacuously."""
+        """(points,): whether the claim reproduces there."""
         return np.array([found[claim] in HOLDS for found in self.verdicts])
 
     def share_of(self, claim: str) -> tuple[float, float, float]:
@@ -126,7 +126,7 @@ class Joint:
                 claim.id: {
                     "base": next(c.verdict for c in self.result.claims if c.claim.id == claim.id),
                     "share": list(self.share_of(claim.id)),
-                    "vacuous_share": self.share_with(claim.id, "reproduced vacuously"),
+                    "untested_share": self.share_with(claim.id, "nothing to test"),
                     "open_share": self.share_with(claim.id, "undecided"),
                     "count_only_share": self.share_with(claim.id, "reproduced by count only"),
                     "region": self.regions[claim.id].says,
@@ -158,7 +158,7 @@ def run_joint(result: StudyResult, count: int, options: Options) -> Joint:
     study = result.study
     if count < _MIN_POINTS:
         raise InputError(f"--joint must be at least {_MIN_POINTS} points, got {count}")
-    if not study.swept or study.vary is None:
+    if not study.swept:
         raise InputError(f"{study.name}: the paper leaves nothing unstated that could be varied")
     filling = count - count // 4
     share = min(options.share, QUICK_SHARE)
@@ -207,11 +207,10 @@ def _at_points(
 ) -> list[list[ClaimResult]] | None:
     """Judge at each of these points its claims, at the points' length; None if interrupted."""
     study = found.study
-    assert study.vary is not None
     cases = [
         replace(case, labels={**case.labels, POINT: number})
         for number, (point, its) in enumerate(zip(points, claims, strict=True))
-        for case in study.vary(found.share, point)
+        for case in study.cases(found.share, **point)
         if is_judged(its, case)
     ]
     if not cases:
@@ -328,8 +327,7 @@ def _judged(
     study: Study, claims: Sequence[Claim], settings: Settings, share: float, seeds: int, options: Options
 ) -> tuple[Ran, list[ClaimResult]] | None:
     """Judge these claims with these settings, playing only the cases that they need; None if interrupted."""
-    assert study.vary is not None
-    cases = [case for case in study.vary(share, settings) if is_judged(claims, case)]
+    cases = [case for case in study.cases(share, **settings) if is_judged(claims, case)]
     ran = run_cases(study, cases, seeds, options)
     return None if ran.interrupted else (ran, [evaluate(claim, ran.table) for claim in claims])
 

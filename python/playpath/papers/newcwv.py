@@ -1,17 +1,14 @@
 """The grid of the study `newcwv`: senders and clients, alone and beside another flow."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 from playpath.papers.newcwv_series import STEP_S, measure, trace
-from playpath.papers.study import (
-    Case,
-    Labels,
-    Settings,
-)
+from playpath.papers.study import Case, Labels
 from playpath.scenario.document import Sender
 
-__all__ = ["cases", "measure", "side_by_side_cases", "trace", "vary"]
+__all__ = ["cases", "measure", "side_by_side_cases", "trace"]
 LADDER = "200 kbit/s, 250 kbit/s, 300 kbit/s, 400 kbit/s, 500 kbit/s, 600 kbit/s, 700 kbit/s"
 NEWRENO, NEWCWV, PACED = "NewReno", "newCWV", "newCWV + pacing"
 _SENDERS: dict[str, Sender] = {
@@ -56,7 +53,7 @@ CHOSEN = SetUp()
 def _case(part: str, variant: str, client: str, share: float, *, competing: str = "no", setup: SetUp = CHOSEN) -> Case:
     """A session; `competing` names the competing flow: none ("no"), FTP ("yes") or HTTP ("http")."""
     sender = dict((_SENDERS | _CURRENT_SENDERS)[variant])
-    if variant in (NEWCWV, PACED):
+    if sender.get("validation") == "newcwv":
         sender["validation"] = setup.rule
     if variant == PACED:
         sender["pacing"] = {"gain": setup.gain}
@@ -103,31 +100,19 @@ def _traffic(competing: str, setup: SetUp) -> list[Mapping[str, object]]:
     return found[competing]
 
 
-def _paper_cases(share: float, setup: SetUp = CHOSEN) -> list[Case]:
+def cases(share: float, **settings: Any) -> list[Case]:
+    """One flow, two flows, then today's senders and today's client."""
+    setup = SetUp(**settings)
     found = [
         _case("paper", v, c, share, competing=competing, setup=setup)
         for competing in ("no", "yes")
         for c in PAPERS_CLIENTS
         for v in _SENDERS
     ]
-    return found + [_case("paper", v, "VLC", share, competing="http", setup=setup) for v in _SENDERS]
-
-
-def cases(share: float) -> list[Case]:
-    """One flow, two flows, then today's senders and today's client."""
-    found = _paper_cases(share)
-    found += [
-        _case("today", v, c, share, competing=b)
-        for b in ("no", "yes")
-        for c in ("VLC", "dash.js")
-        for v in _CURRENT_SENDERS
-    ]
-    return found + [_case("today", v, "dash.js", share, competing=b) for b in ("no", "yes") for v in _SENDERS]
-
-
-def vary(share: float, settings: Settings) -> list[Case]:
-    """The paper's cases with unstated parameters at other values."""
-    return _paper_cases(share, replace(CHOSEN, **settings))
+    found += [_case("paper", v, "VLC", share, competing="http", setup=setup) for v in _SENDERS]
+    today = [(b, c, v) for b in ("no", "yes") for c in ("VLC", "dash.js") for v in _CURRENT_SENDERS]
+    today += [(b, "dash.js", v) for b in ("no", "yes") for v in _SENDERS]
+    return found + [_case("today", v, c, share, competing=b, setup=setup) for b, c, v in today]
 
 
 def side_by_side_cases(share: float) -> list[Case]:

@@ -139,10 +139,8 @@ def _rates(flows: Mapping[str, Any], series: Series) -> tuple[np.ndarray, np.nda
 def _shares(record: Mapping[str, Any], flows: Mapping[str, Any], series: Series) -> dict[str, float]:
     """Rates of DASH alone, of both together, and of FTP after the client's last download, while it plays its buffer."""
     dash, ftp = _rates(flows, series)
-    last = max(e["time_s"] for e in record["events"] if e["event"] == "segment_downloaded")
-    begin, end = int(_FTP_START + _WARM_UP), int(last)
-    both = slice(begin, end)
-    after = ftp[end + 2 :]
+    both = _contended(record)
+    after = ftp[both.stop + 2 :]
     found = {
         SHARE: float(dash[both].mean()),
         FTP: float(ftp[both].mean()),
@@ -151,6 +149,12 @@ def _shares(record: Mapping[str, Any], flows: Mapping[str, Any], series: Series)
         ALONE: float(np.sort(dash[5 : int(_FTP_START) - 5])[-20:].mean()),
     }
     return found | ({AFTER: float(after.mean())} if len(after) >= 5 else {})
+
+
+def _contended(record: Mapping[str, Any]) -> slice:
+    """The seconds in which both flows compete: to the client's last download."""
+    last = max(e["time_s"] for e in record["events"] if e["event"] == "segment_downloaded")
+    return slice(int(_FTP_START + _WARM_UP), int(last))
 
 
 def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[float], list[float]]]:
@@ -171,7 +175,7 @@ def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[flo
     if _competing_flow(series):
         dash, ftp = _rates(flows, series)
         smooth = np.ones(5) / 5
-        contended = np.sort(ftp[int(_FTP_START + _WARM_UP) :])
+        contended = np.sort(ftp[_contended(record)])
         found["dash share"] = _pair(*_numbered(np.convolve(dash, smooth, "same")))
         found["ftp share"] = _pair(*_numbered(np.convolve(ftp, smooth, "same")))
         found["ftp ecdf"] = _pair(contended, np.arange(1, len(contended) + 1) / len(contended))

@@ -33,9 +33,10 @@ def study_page(result: StudyResult, swept: Sensitivity | None = None, joint: Joi
 def _head(result: StudyResult) -> str:
     counts = Counter(claim.verdict for claim in result.claims)
     verdict = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
-    share = (
-        "" if result.share == 1 else f" Quick run: {result.share:.0%} of the media; its verdicts are not the paper's."
+    quick = (
+        f" Quick run: {result.share:.0%} of the media; its verdicts are not the paper's. {result.study.short}".rstrip()
     )
+    share = "" if result.share == 1 else quick
     cut = (
         f" {result.cut} of them were cut off before their end and count only what had arrived by then."
         if result.cut
@@ -54,8 +55,9 @@ def _head(result: StudyResult) -> str:
 def _claims(result: StudyResult) -> str:
     rows = [_claim(claim) for claim in result.claims]
     note = (
-        "The deciding check of each claim: mean, 95 % interval paired by seed, how far outside its bound the mean is, and what "
-        "the viewer sees of the cases compared."
+        "The deciding check of each claim: mean, 95 % interval paired by seed (two one-sided 95 % bounds where the check has one; "
+        "the exact binomial bound where a rare event is equal in all seeds), how far outside its bound the mean is, and what the "
+        "viewer sees of the cases compared. A check refutes its claim only if it is significant among all of the claim's (Holm)."
     )
     head = ["claim", "statement", "verdict", "what decides", "distance", "the viewer sees"]
     return html.section("Claims", html.table(head, rows, classes="words cards"), note=note)
@@ -67,7 +69,7 @@ def _claim(claim: ClaimResult) -> list[str]:
     distance = f"{deciding.distance:.3g}" if deciding.distance else "–"
     if claim.verdict == "rests on our guard" and claim.unguarded is not None:
         decides += f"<br><small>without our guard: {escape(claim.unguarded.figures())}</small>"
-    if claim.verdict == "reproduced by count only" and claim.unseen is not None:
+    if claim.verdict.endswith("by count only") and claim.unseen is not None:
         decides += f"<br><small>by viewing: {escape(claim.unseen.check.says)}: {escape(claim.unseen.figures())}</small>"
     head = [claim.claim.id, claim.claim.statement]
     return [*map(escape, head), f"<b>{claim.verdict}</b>", decides, distance, escape(claim.seen) or "–"]
@@ -109,7 +111,7 @@ def _figures(result: StudyResult) -> str:
     if not result.is_whole:
         says = "The figures, and which sender is best today, need more sessions than the claims: add --figures."
         return html.section("Figures", f"<p class='note'>{says}</p>")
-    note = "Whiskers: smallest and largest of the trials, or the 95 % interval, as in the paper."
+    note = "Whiskers: smallest and largest of the trials, or the 95 % interval of the mean, as in the paper."
     return html.section(
         "Figures", "".join(_figure(result, result.ran, spec) for spec in result.study.figures), note=note
     )
@@ -128,7 +130,7 @@ def _unstated(result: StudyResult, swept: Sensitivity | None) -> str:
             escape(u.name),
             escape(u.value),
             escape(u.reason),
-            ", ".join(f"{v}" for v in u.values) or "–",
+            escape(u.listed) or "–",
             escape(u.source),
         ]
         for u in result.study.unstated

@@ -1,8 +1,9 @@
 """Reads a study: its data (claims, figures, unstated parameters, scenes) from `studies/NAME.toml`, its grid from the module `NAME`.
 
 In a check of a claim, `of` gives the labels of a case, and `against` those labels in which the other case differs; with `reduce`
-each side may be several cases. The check holds if `of` is `fewer`, lies `within` so much (plus a `share` of the other), is
-`at_most_times` or `at_least_times` the other, or lies between `low` and `high`.
+each side may be several cases; with `less` each side is its value minus that of the case which differs in these labels. The check
+holds if `of` is `fewer`, lies `within` so much (plus a `share` of the other), is `at_most_times` or `at_least_times` the other, or
+lies between `low` and `high`.
 """
 
 import math
@@ -14,7 +15,7 @@ from typing import Any
 
 from playpath.papers.study import Check, Claim, CurrentSenders, FigureSpec, Panel, Study, Term, TwoWorlds, Unstated
 
-_OF_THE_GRID = ("cases", "vary", "measure", "trace")
+_OF_THE_GRID = ("cases", "measure", "trace")
 """What the module of a study defines; only the first is required."""
 
 
@@ -42,6 +43,7 @@ def check(
     *,
     against: Mapping[str, Any] | None = None,
     reduce: Any = "only",
+    less: Mapping[str, Any] | None = None,
     fewer: bool = False,
     within: float | None = None,
     at_most_times: float | None = None,
@@ -51,7 +53,7 @@ def check(
     share: float = 0.0,
 ) -> Check:
     """Build a check from its entry in the TOML file. Ratios are checked without dividing."""
-    other = None if against is None else Term({**of, **against}, reduce)
+    other = None if against is None else Term({**of, **against}, reduce, less)
     scale = 1.0
     if fewer:
         high = 0.0
@@ -61,7 +63,7 @@ def check(
         scale, high = at_most_times, 0.0
     elif at_least_times is not None:
         scale, low = at_least_times, 0.0
-    return Check(metric, Term(of, reduce), says, other, scale, low, high, share, is_strict=fewer)
+    return Check(metric, Term(of, reduce, less), says, other, scale, low, high, share, is_strict=fewer)
 
 
 def _figure(entry: Mapping[str, Any]) -> FigureSpec:

@@ -156,7 +156,7 @@ class StudyResult:
 def run_study(study: Study, options: Options) -> StudyResult:
     """Run the cells that are not in the store, and judge the claims."""
     count = options.seeds_of(study.seeds)
-    cases = study.cases_at(options.share, options.settings)
+    cases = study.cases(options.share, **options.settings)
     wanted = cases if options.figures else [case for case in cases if is_judged(study.claims, case)]
     ran = run_cases(study, wanted, count, options)
     claims = [] if ran.interrupted else [evaluate(claim, ran.table) for claim in study.claims]
@@ -170,7 +170,7 @@ def _without_guards(
 ) -> tuple[Ran, list[ClaimResult]]:
     """Judge again without our additions to the paper's algorithms; only the cases of claims that hold are needed."""
     held = holding(claims)
-    cases = study.cases_at(options.share, {**options.settings, **study.guards})
+    cases = study.cases(options.share, **{**options.settings, **study.guards})
     bare = run_cases(study, [case for case in cases if is_judged(held, case)], count, options)
     if bare.interrupted:
         return replace(ran, interrupted=True), []

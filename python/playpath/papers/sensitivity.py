@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from playpath.papers.claims import Verdict, evaluate
+from playpath.papers.claims import Verdict, evaluate, is_judged
 from playpath.papers.runner import Options, Ran, StudyResult, run_cases
 from playpath.papers.study import Study, Unstated
 
@@ -74,22 +74,19 @@ def run_sensitivity(result: StudyResult, options: Options) -> Sensitivity:
     points = [(u.knob, value) for u in study.unstated if u.knob for value in u.values]
     cases = []
     for knob, value in points:
-        varied = study.vary(options.share, {knob: value}) if study.vary else []
+        varied = [case for case in study.cases(options.share, **{knob: value}) if is_judged(study.claims, case)]
         cases += [replace(c, labels={**c.labels, PARAMETER: knob, VALUE: f"{value}"}) for c in varied]
     ran = run_cases(study, cases, seeds, options)
     if ran.interrupted:
         return Sensitivity(study, ran, {}, seeds)
-    verdicts = {point: _verdicts(result, ran, point, seeds) for point in points}
+    verdicts = {point: _verdicts(study, ran, point) for point in points}
     return Sensitivity(study, ran, verdicts, seeds)
 
 
-def _verdicts(result: StudyResult, ran: Ran, point: tuple[str, Any], seeds: int) -> dict[str, Verdict]:
+def _verdicts(study: Study, ran: Ran, point: tuple[str, Any]) -> dict[str, Verdict]:
     knob, value = point
     varied = ran.table.filter((pl.col(PARAMETER) == knob) & (pl.col(VALUE) == f"{value}")).drop(PARAMETER, VALUE)
-    keys = [*(name for name in result.ran.labels if name in varied.columns), "seed"]
-    rest = result.table.filter(pl.col("seed") <= seeds).join(varied, on=keys, how="anti", nulls_equal=True)
-    table = pl.concat([varied, rest], how="diagonal_relaxed")
-    return {claim.id: evaluate(claim, table).verdict for claim in result.study.claims}
+    return {claim.id: evaluate(claim, varied).verdict for claim in study.claims}
 
 
 def summary(found: Sensitivity) -> list[str]:

@@ -1,11 +1,10 @@
 """The grid of the study `sticky`: paths, controls and schedulers, cases and metrics."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from playpath.base.declared import Scalar
-from playpath.papers.study import Case, ControlChoice, Labels, Series, Settings
+from playpath.papers.study import Case, ControlChoice, Labels, Series
 from playpath.scenario.document import Path
 
 SUBFLOW = tuple(f"subflow{i}_mbps" for i in (1, 2, 3))
@@ -70,17 +69,13 @@ def _case(
         "variant": control,
         "scheduler": scheduler,
         "scenario": scene,
-        "natural_percent": natural,
-        "queue": queue,
-        "buffer": buffer,
-        "socket_kb": socket_kb,
         "sender": f"{control}/{scheduler}",
         "is_today": "yes" if part == "today" or f"{control}/{scheduler}" in _COMPARED else "no",
     }
     options: dict[str, Scalar] = {}
     for name, where in (("penalise", penalise), ("opportunistic", opportunistic)):
         # Also off where a scheduler "from the round-robin template" would have none: only in the sticky ones.
-        if where == "off" or (where == "DFT only" and scheduler in STICKY):
+        if (where == "off" and scheduler in SCHEDULERS) or (where == "DFT only" and scheduler in STICKY):
             options[name] = False
     if recovery != "congestion" and scheduler in STICKY:
         options["recovery_is_congestion"] = False
@@ -119,21 +114,13 @@ def _paths(scene: str, natural: float, queue: str) -> list[Path]:
     ]
 
 
-def cases(share: float) -> list[Case]:
+def cases(share: float, **settings: Any) -> list[Case]:
     """Figures 4 to 8, then today's senders, then all senders on unlike paths."""
-    found = _paper_cases(share)
-    found += [_case("today", c, s, share, scene=n) for n in SCENARIOS for c, s in CURRENT_SENDERS]
-    return found + [_case("today", c, s, share, scene=UNLIKE) for c, s in (*_UNLIKE_SENDERS, *CURRENT_SENDERS)]
-
-
-def _paper_cases(share: float, **varied: Any) -> list[Case]:
-    return [_case("paper", c, s, share, scene=n, **varied) for n in SCENARIOS for c in CONTROLS for s in SCHEDULERS]
-
-
-def vary(share: float, settings: Settings) -> list[Case]:
-    """The paper's cases with unstated parameters at other values."""
-    pairs = zip(_paper_cases(share), _paper_cases(share, **settings), strict=True)
-    return [replace(varied, labels=paper.labels) for paper, varied in pairs]
+    papers = [(scene, c, s) for scene in SCENARIOS for c in CONTROLS for s in SCHEDULERS]
+    today = [(scene, c, s) for scene in SCENARIOS for c, s in CURRENT_SENDERS]
+    today += [(UNLIKE, c, s) for c, s in (*_UNLIKE_SENDERS, *CURRENT_SENDERS)]
+    parts = {"paper": papers, "today": today}
+    return [_case(part, c, s, share, scene=scene, **settings) for part in parts for scene, c, s in parts[part]]
 
 
 def side_by_side_cases(share: float) -> list[Case]:

@@ -48,6 +48,13 @@ class Term:
     """Column → value; with `reduce` "only" exactly one case must match."""
     reduce: Literal["only", "mean", "min", "max", "range"] = "only"
     """How several values are combined; "range" is the largest minus the smallest."""
+    less: Labels | None = None
+    """Subtracts the value of the cases that differ in these labels: how much one thing changes another."""
+
+    @property
+    def cases(self) -> list[Labels]:
+        """The cases that it needs."""
+        return [self.where] if self.less is None else [self.where, {**self.where, **self.less}]
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,22 @@ class Check:
     share: float = 0.0
     """Widens the bounds by this share of the mean of `against`: the tolerance of "alike"."""
     is_strict: bool = False
+
+    @property
+    def cases(self) -> list[Labels]:
+        """The cases that it needs."""
+        return self.of.cases + ([] if self.against is None else self.against.cases)
+
+    @property
+    def wants_difference(self) -> bool:
+        """Whether it fails for two equal sides."""
+        slack = self.share * self.scale
+        return self.is_strict or not self.low - slack <= 1 - self.scale <= self.high + slack
+
+    @property
+    def sides(self) -> int:
+        """How many bounds it has, and so how many tails of the distribution decide it."""
+        return int(math.isfinite(self.low)) + int(math.isfinite(self.high))
 
 
 @dataclass(frozen=True)
@@ -92,7 +115,7 @@ class Unstated:
     value: str
     reason: str
     knob: str = ""
-    """The parameter's name in `Study.vary`; empty if it is not swept."""
+    """The parameter's name as a setting of `Study.cases`; empty if it is not swept."""
     values: Sequence[float | str] = ()
     """Its plausible range in order, `chosen` among them."""
     chosen: float | str = ""
@@ -106,6 +129,11 @@ class Unstated:
     def is_number(self) -> bool:
         """Whether the range consists of numbers rather than a list of choices."""
         return all(isinstance(value, int | float) for value in self.values)
+
+    @property
+    def listed(self) -> str:
+        """Its range, for tables and messages; a value that contains a comma is quoted."""
+        return ", ".join(f'"{value}"' if "," in str(value) else str(value) for value in self.values)
 
     @property
     def is_quantity(self) -> bool:
@@ -134,15 +162,16 @@ class Unstated:
             if text in map(str, self.values) or (self.is_quantity and text[:1].isdigit()):
                 return text  # the scenario's reader refuses invalid quantities
             other = ", or another value of the kind" if self.is_quantity else ""
-            raise ValueError(f"{self.knob} is one of {', '.join(map(str, self.values))}{other}, not '{text}'")
+            raise ValueError(f"{self.knob} is one of {self.listed}{other}, not '{text}'")
         try:
             number = float(text)
         except ValueError:
             number = math.nan
-        if not 0 <= number < math.inf:
+        is_whole = all(isinstance(v, int) for v in self.values)
+        if not 0 <= number < math.inf or (is_whole and not number.is_integer()):
             unit = f", in {self.unit}" if self.unit else ""
-            raise ValueError(f"{self.knob} is a number, 0 or more{unit}, not '{text}'")
-        return int(number) if all(isinstance(v, int) for v in self.values) else number
+            raise ValueError(f"{self.knob} is a {'whole ' if is_whole else ''}number, 0 or more{unit}, not '{text}'")
+        return int(number) if is_whole else number
 
 
 @dataclass(frozen=True)
@@ -187,7 +216,7 @@ class FigureSpec:
     """`x` and `group` are columns: along the axis, and distinguished by style."""
     x_label: str = ""
     whisker: Literal["range", "ci95"] = "range"
-    """One of "range" (minimum and maximum, as in the paper) or "ci95"."""
+    """One of "range" (minimum and maximum) or "ci95" (interval of the mean), as in the paper."""
     trace: str | Sequence[str] = ""
     """For "traces": the trace, or several that share the axes of a case, from the boldest to the faintest."""
     is_overlaid: bool = False
@@ -221,14 +250,12 @@ class Study:
     paper: str
     seeds: int
     """The paper's number of trials."""
-    cases: Callable[[float], Sequence[Case]]
-    """Returns the cases; its argument is the share of the media's length to play (1 for the paper's)."""
+    cases: Callable[..., Sequence[Case]]
+    """(share, knob=value, ...): returns the cases. `share` is that of the media's length to play (1 for the paper's); unstated
+    parameters that are named have these values in every case they apply to, labelled as without."""
     claims: Sequence[Claim]
     figures: Sequence[FigureSpec]
     unstated: Sequence[Unstated]
-    vary: Callable[[float, Settings], Sequence[Case]] | None = None
-    """(share, knob → value): returns the claims' cases with these unstated parameters set, labelled as in `cases`.
-    Cases that the parameters do not affect may be left out."""
     guards: Settings = field(default_factory=dict)
     """Knob → the paper's own value, for our additions that keep an algorithm from failing. A claim that reproduces only with
     our additions *rests on our guard*."""
@@ -250,7 +277,8 @@ class Study:
     """Prefixes of the series that `measure` and `trace` read; by default all series."""
     revision: int = 1
     """Increased when `measure` or `trace` changes, so that old stored cells are not reused."""
-    notes: str = ""
+    short: str = ""
+    """What the short media of a quick run cannot judge."""
 
     @property
     def swept(self) -> list[Unstated]:
@@ -272,12 +300,3 @@ class Study:
             except ValueError as error:
                 raise InputError(f"--set: {error}") from None
         return found
-
-    def cases_at(self, share: float, settings: Settings) -> list[Case]:
-        """The whole grid, with the claims' cases at these values of unstated parameters."""
-        varied = {_key(case): case for case in self.vary(share, settings)} if self.vary and settings else {}
-        return [varied.get(_key(case), case) for case in self.cases(share)]
-
-
-def _key(case: Case) -> tuple[tuple[str, str | float], ...]:
-    return tuple(sorted(case.labels.items()))

@@ -1,12 +1,12 @@
 """The grid of the study `vegas`: quotations are the paper's; `SetUp` holds what it leaves unstated or states ambiguously."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
 
-from playpath.papers.study import Case, Labels, Series, Settings
+from playpath.papers.study import Case, Labels, Series
 from playpath.scenario.document import Sender
 
 PAPER = ("NewReno", "Vegas")
@@ -31,6 +31,8 @@ QUEUE_RATES = (1, 2, 4)
 LOSSES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 BACKGROUNDS = ((1, 3), (2, 5), (3, 8), (4, 10), (5, 13), (6, 15), (7, 18), (8, 20))
 DEFAULT_BACKGROUND = (4, 10)
+BUFFER_S = 15
+ACCEPTABLE_LATE = 0.1
 
 
 class Scene(TypedDict, total=False):
@@ -72,9 +74,9 @@ CHOSEN = SetUp()
 
 
 def _sender(variant: str, setup: SetUp) -> Sender:
-    if variant in CURRENT_SENDERS:
-        return CURRENT_SENDERS[variant]
     window: Sender = {"receive_buffer": f"{setup.window_packets} kB"}
+    if variant in CURRENT_SENDERS:
+        return {**CURRENT_SENDERS[variant], **window}
     if variant != "NewReno":
         cc = {"name": "vegas", "alpha": 8.0, "beta": 8.0, "gamma": setup.gamma, "base_rtt": setup.base_rtt}
         detection: Sender = {} if variant == "Vegas" else {"loss_detection": "newreno_steady"}
@@ -113,7 +115,9 @@ def _case(
     setup: SetUp = CHOSEN,
     scene: str = "",
 ) -> Case:
-    """A session: 300 s of media, of which 5 % are buffered; "a 50 kilobyte Drop-Tail queue", 50 packets in ns-2."""
+    """A session: 300 s of media, of which 5 % are buffered, and as many seconds of shorter media; "a 50 kilobyte Drop-Tail
+    queue", 50 packets in ns-2.
+    """
     ftp, web = background or (0, 0)
     labels: Labels = {
         "part": part,
@@ -143,7 +147,12 @@ def _case(
     jitter = {"jitter": f"{setup.jitter_ms:g} ms"} if setup.jitter_ms else {}
     scenario = {
         "video": {"rate": f"{media} Mbit/s", "duration": f"{length} s"},
-        "player": {"kind": "agent", "xfactor": xfactor, "heartbeat": f"{setup.heartbeat_ms:g} ms"},
+        "player": {
+            "kind": "agent",
+            "xfactor": xfactor,
+            "heartbeat": f"{setup.heartbeat_ms:g} ms",
+            "start_share": f"{100 * BUFFER_S / length} %",
+        },
         # "connected to one of the core routers with a 100 Mbps full-duplex connection with negligible latency"
         "link": [{"name": "access", "rate": "100 Mbit/s", "rtt": "0 ms", "queue": "100000 packets"}],
         "path": [path | jitter],
@@ -155,23 +164,27 @@ def _case(
     return Case(labels, scenario, is_traced=True, most_seeds=most_seeds)
 
 
-def cases(share: float) -> list[Case]:
+def cases(share: float, **settings: Any) -> list[Case]:
     """Figures 3 to 7, constrained sending, today's senders."""
+    setup = SetUp(**settings)
     found = []
     for v in PAPER:
         # Without cross traffic hardly anything is random, so three seeds are enough.
-        found += [_case("media", v, share, media=m, background=None, most_seeds=3) for m in MEDIA_RATES]
-        found += [_case("rtt", v, share, rtt=rtt) for rtt in RTTS]
-        found += [_case("queue", v, share, queue=q, media=m) for m in QUEUE_RATES for q in ("DropTail", "RED")]
-        found += [_case("loss", v, share, loss=p) for p in LOSSES]
-        found += [_case("background", v, share, background=b) for b in BACKGROUNDS]
+        found += [_case("media", v, share, media=m, background=None, most_seeds=3, setup=setup) for m in MEDIA_RATES]
+        found += [_case("rtt", v, share, rtt=rtt, setup=setup) for rtt in RTTS]
+        found += [
+            _case("queue", v, share, queue=q, media=m, setup=setup) for m in QUEUE_RATES for q in ("DropTail", "RED")
+        ]
+        found += [_case("loss", v, share, loss=p, setup=setup) for p in LOSSES]
+        found += [_case("background", v, share, background=b, setup=setup) for b in BACKGROUNDS]
         # Constrained sending, which the paper also mentions; drawn, not judged.
-        found += [_case("xfactor", v, share, xfactor=x, most_seeds=3) for x in (1, 2, 8)]
+        found += [_case("xfactor", v, share, xfactor=x, most_seeds=3, setup=setup) for x in (1, 2, 8)]
     # What the recovery of ns-2's agent costs Vegas.
-    found += [_case("trace", v, share, rtt=200) for v in ("Vegas", VEGAS_WITH_PARTIAL_ACKS)]
-    senders = (*PAPER, *CURRENT_SENDERS)
+    found += [_case("trace", v, share, rtt=200, setup=setup) for v in ("Vegas", VEGAS_WITH_PARTIAL_ACKS)]
     return found + [
-        _case("today", v, share, scene=name, most_seeds=5, **varied) for name, varied in SCENES.items() for v in senders
+        _case("today", v, share, scene=name, most_seeds=5, setup=setup, **varied)
+        for name, varied in SCENES.items()
+        for v in (*PAPER, *CURRENT_SENDERS)
     ]
 
 
@@ -180,28 +193,11 @@ def side_by_side_cases(share: float) -> list[Case]:
     return [_case("beside", v, share, background=b) for b in ((1, 3), DEFAULT_BACKGROUND) for v in PAPER]
 
 
-def vary(share: float, settings: Settings) -> list[Case]:
-    """The claims' cases with parameters at other values; parameters of RED apply only to cases with RED."""
-    setup = replace(CHOSEN, **settings)
-    found = []
-    for v in PAPER:
-        found += [_case("media", v, share, media=m, background=None, most_seeds=3, setup=setup) for m in MEDIA_RATES]
-        found += [_case("rtt", v, share, rtt=rtt, setup=setup) for rtt in (10, 100, 200)]
-        found += [
-            _case("queue", v, share, queue=q, media=m, setup=setup) for m in QUEUE_RATES for q in ("DropTail", "RED")
-        ]
-        found += [_case("loss", v, share, loss=p, setup=setup) for p in (0.125, 0.25, 0.5, 1.0, 8.0)]
-        judged = ((1, 3), (2, 5), (3, 8), (4, 10), (8, 20))
-        found += [_case("background", v, share, background=b, setup=setup) for b in judged]
-    is_of_red = bool(settings) and set(settings) <= {"red_mean_bytes", "red_thresholds"}
-    return [c for c in found if not is_of_red or c.labels["queue"] == "RED"]
-
-
 def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
     """`stream_mbps` is the payload over the time in which the stream was being sent.
 
-    Queue and jitter are those of the whole session, as in ns-2's queue monitor. `is_starved`: unacceptable by the paper's
-    bound of 10 % late packets; runs that fall behind mostly never recover, so a mean would hide how many do.
+    Queue and jitter are those of the whole session, as in ns-2's queue monitor. By the paper's bound
+    of 10 % late packets a stream is starved or spared; runs that fall behind mostly never recover, so a mean would hide how many do.
     """
     flow, metrics = series["flow.video"], record["metrics"]
     gained = np.asarray(flow["goodput_mbps"], dtype=float)
@@ -214,8 +210,17 @@ def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
         "queue_jitter_packets": float(metrics["sd_queue_packets"]),
     }
     late, fill = metrics.get("late_packet_ratio"), metrics.get("buffer_fill_time_s")
-    found |= {} if late is None else {"late_percent": 100.0 * late, "is_starved": float(late > 0.1)}
+    found |= {} if late is None else {"late_percent": 100.0 * late, **by_lateness(found["stream_mbps"], late)}
     return found | ({} if fill is None else {"fill_time_s": float(fill)})
+
+
+def by_lateness(stream_mbps: float, late: float) -> dict[str, float]:
+    """Whether more than 10 % of the packets are late, and the throughput of a stream by whether they are: `spared_mbps` is missing if
+    they are, `starved_mbps` is zero if they are not.
+    """
+    is_starved = late > ACCEPTABLE_LATE
+    found = {"is_starved": float(is_starved), "starved_mbps": stream_mbps if is_starved else 0.0}
+    return found if is_starved else {**found, "spared_mbps": stream_mbps}
 
 
 def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[float], list[float]]]:

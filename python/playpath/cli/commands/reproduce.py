@@ -30,9 +30,10 @@ _ENDS = ("", "_min", "_max")
 _STYLES = {
     "reproduced": "green",
     "reproduced by count only": "cyan",
-    "reproduced vacuously": "cyan",
     "rests on our guard": "cyan",
+    "nothing to test": "yellow",
     "undecided": "yellow",
+    "not reproduced by count only": "red",
     "not reproduced": "red",
 }
 
