@@ -308,13 +308,7 @@ class Testbed:
 
     def _delete_namespaces(self) -> None:
         for namespace in (self.client, self.server):
-            if (namespaces.NETNS_FOLDER / namespace).exists():
-                for stray in filter(None, map(identify, namespaces.processes_in(namespace))):
-                    processes.end(stray)
-                diag = Diag(namespace)
-                diag.destroy_all()
-                diag.close()
-            namespaces.delete(namespace)
+            state.delete_namespace(namespace)
 
     def _end_controls(self) -> None:
         for control in self._controls:
