@@ -155,7 +155,7 @@ def test_what_the_server_writes_at_its_own_pace(changes: dict[str, Any], metric:
 
 
 def over_quic(cc: str) -> dict[str, Any]:
-    return {"name": f"{cc}/quic", "cc": {"name": cc}, "transport": {"name": "quic"}}
+    return {"name": f"{cc}/quic", "cc": {"name": cc}, "transport": dict(usual_quic("rfc", "rfc"))}
 
 
 def test_ngtcp2_downloads_over_our_quic_and_its_record_is_that_of_the_other_worlds() -> None:
@@ -566,7 +566,7 @@ def test_what_the_wire_world_cannot_play_is_said() -> None:
 
 def test_settings_of_a_client_that_is_a_real_one_are_named() -> None:
     why = "client and certificate are real ones in the wire world, so without effect: "
-    quic = {"name": "quic", "stack": "rfc", "client": "rfc", "datagram_bytes": 1452, **usual_quic("rfc", "rfc")}
+    quic = dict(usual_quic("rfc", "rfc"))
     of_ngtcp2 = quic | usual_quic("rfc", "ngtcp2")
     odd = {"ack_every": 100, "stream_window": "4 kB", "certificate_bytes": 20000, "tls": "resumed"}
     cases: list[tuple[Any, dict[str, Any], str]] = [
