@@ -57,6 +57,27 @@ def test_what_the_kernel_world_lacks_is_wrong_input(scenario: str) -> None:
     assert playpath("testbed", "exec", scenario, "--seed", "-1", "--", "true").returncode == 2
 
 
+def test_a_program_behind_the_path_has_the_senders_settings_and_gets_what_run_gets(
+    scenario: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "odd.toml"
+    settings = 'traffic = [{ kind = "bulk" }]\n' + Path(scenario).read_text().split("[[sender]]")[0]
+    file.write_text(settings + '[[sender]]\ncc = "cubic"\nmss = 500\nlimited_transmit = false\n')
+    segments = "ss -tinH state established | grep -o ' mss:[0-9]*'"
+    shell = f"exec 3<>/dev/tcp/$PLAYPATH_SERVER/8080; sleep 0.3; ip netns exec $PLAYPATH_SERVER_NAMESPACE {segments}; kill -9 $$"
+    done = playpath("testbed", "exec", str(file), "--", "bash", "-c", shell)
+    assert " mss:500\n" in done.stdout, done
+    assert done.returncode == 137
+    assert "traffic bulk: does not run beside a program" in done.stderr
+    assert "without effect: limited_transmit = false" in done.stderr
+    file.write_text(
+        settings.replace("[[path]]", '[[path]]\nmtu = "1000 B"\ntoo_big = "refused"') + '[[sender]]\ncc = "cubic"\n'
+    )
+    refused = playpath("testbed", "exec", str(file), "--", "true")
+    assert refused.returncode == 2
+    assert "`too_big` plays in the world 'sim' only" in refused.stderr
+
+
 def test_nothing_to_clean_and_nothing_to_show() -> None:
     shown = json.loads(playpath("testbed", "show", "--json").stdout)
     assert all(run["is_alive"] for run in shown)  # somebody else's, if any

@@ -15,7 +15,7 @@ from playpath.real.testbed.bed import Testbed
 from playpath.real.testbed.emulator import network
 from playpath.real.testbed.errors import TestbedError, UnsupportedError
 from playpath.real.testbed.runner import run_kernel, translate
-from playpath.real.testbed.senders import Sending, send_buffer_warning
+from playpath.real.testbed.senders import Sending, of_other_flows
 from playpath.real.testbed.sockdiag import Diag
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -213,9 +213,27 @@ def test_what_linux_does_not_have_is_named() -> None:
     # Without SACK Linux recovers as NewReno does; that it reduces by PRR all the same has no switch.
     (warning,) = resolved(profile="ns2", mss=1448).warnings
     assert warning.startswith(start + 'recovery = "newreno"')
-    plain = {"send_buffer": "300 kB"}
-    assert send_buffer_warning(plain)[0].endswith('has no effect: send_buffer = "300 kB"')
-    assert send_buffer_warning({"send_buffer": "8 MB"}) == []
+    assert resolved(send_buffer="300 kB").warnings == [start + 'send_buffer = "300 kB"']
+    assert resolved(send_buffer="8 MB").warnings == []
+    (warning,) = resolved(delayed_ack={"delay": "100 ms"}, mss=9000).warnings
+    assert warning == start + 'delayed_ack = { delay = "100 ms" }, mss = 9000'
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("receive_buffer", "20 kB"), ("validation", "none"), ("sack", False), ("ecn", True), ("timestamps", False)],
+)
+def test_what_cross_traffic_cannot_have_of_its_own_is_named(key: str, value: object) -> None:
+    path, own = {"rate": "10 Mbit/s", "rtt": "20 ms"}, {key: value}
+    loaded = playpath.load(
+        {"path": [path], "traffic": [{"kind": "bulk", "cc": "cubic"} | own], "sender": [{"cc": "cubic"}]}
+    )
+    source, video = loaded.resolved["traffic"][0], loaded.resolved["sender"][0]
+    assert of_other_flows(source, translate(video), video) == [key]
+    # What a route has, each source can have: a smaller segment, but not one that the devices do not take.
+    plain = {**source, key: video[key]}
+    assert of_other_flows(plain | {"mss": 300, "initial_window": 1}, translate(video), video) == []
+    assert of_other_flows(plain, translate(video), video | {"mss": 300}) == ["mss"]
 
 
 def test_when_a_source_of_traffic_starts_is_no_setting_of_its_sender() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from support import FAST, scenario, sender, traces
 
-from playpath.real.testbed import namespaces, processes, state
+from playpath.real.testbed import controls, namespaces, processes, state
 from playpath.real.testbed.bed import Testbed
 from playpath.real.testbed.emulator import network
 from playpath.real.testbed.errors import TestbedError
@@ -218,17 +218,26 @@ import sys, time
 from playpath.real.testbed.bed import Testbed
 from playpath.real.testbed.emulator import network
 with Testbed(network([{path!r}])) as bed:
-    bed.start_server()
+    server = bed.start_server()
     bed.use_control("bpf:vegas")
+    if {is_busy}:
+        server.serve_zeros("zeros", 1 << 36)
+        bed.emulator.begin_at(time.monotonic())
+        url = f"http://{{bed.ends[0].server_address}}:{{server.port}}/zeros"
+        bed.start("curl", "client", ["curl", "-s", "-o", "/dev/null", url])
+        time.sleep(1)
     print(bed.name, flush=True)
     time.sleep(60)
 """
 
 
-def start_program() -> tuple[subprocess.Popen[str], str]:
-    """A test bed in a process of its own, and its name."""
+def start_program(*, is_busy: bool = False) -> tuple[subprocess.Popen[str], str]:
+    """A test bed in a process of its own, and its name; with data under way if it is busy."""
     child = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(path=FAST)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", PROGRAM.format(path=FAST, is_busy=is_busy)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert child.stdout is not None
     name = child.stdout.readline().strip()
@@ -331,6 +340,25 @@ def test_clean_removes_what_sigkill_left_and_nothing_else() -> None:
     alive.terminate()
     alive.communicate(timeout=20)
     assert traces() == before
+
+
+def test_clean_takes_the_connections_that_keep_a_killed_runs_control() -> None:
+    """A server that is killed with data under way leaves orphans, which keep namespace and control for minutes."""
+    killed, name = start_program(is_busy=True)
+    control = json.loads((state.FOLDER / name / "loader.out").read_text())["registered"]
+    assert control in loaded()
+    killed.kill()
+    killed.communicate()
+    state.clean()
+    deadline = time.monotonic() + 20
+    while control in loaded() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert control not in loaded()
+
+
+def loaded() -> list[str]:
+    """Names of our controls in the kernel, also of those that are unregistered and still in use."""
+    return [entry["name"] for kind in json.loads(controls.call("list")) for entry in kind["registered"]]
 
 
 def test_several_clean_up_after_the_same_dead_runs() -> None:

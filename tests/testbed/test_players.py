@@ -19,7 +19,7 @@ from playpath.base.errors import InputError
 from playpath.real.testbed import media, players
 from playpath.real.testbed.bed import Testbed
 from playpath.real.testbed.emulator import network
-from playpath.real.testbed.errors import MissingToolError, TestbedError
+from playpath.real.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 from playpath.real.testbed.players import scene
 from playpath.real.testbed.runner import run_kernel
 from playpath.real.testbed.tools import execute
@@ -123,9 +123,11 @@ def test_a_ladder_is_played_and_its_best_quality_reached(player: str, tmp_path: 
 
 def test_dash_js_tells_the_control_by_cmcd() -> None:
     seen: list[dict[str, Any]] = []
+    own: list[Path] = []
 
     def look(bed: Testbed) -> None:
         def outcome() -> bool:
+            own.extend(bed.folder.glob("chromium-home/org.chromium.*"))
             running = [c for c in bed._controls if c.name.startswith("ccplb")]
             seen.extend(row for c in running for row in c.connections() if row["params"]["pob_bytes"] > 0)
             return bool(seen)
@@ -138,6 +140,8 @@ def test_dash_js_tells_the_control_by_cmcd() -> None:
     assert record["metrics"]["played_s"] == pytest.approx(5, abs=0.2)
     # Before the second segment at least 1 s is in the buffer, of at least 400 kbit/s: 50 kB; of 2 Mbit/s, 60 s at most.
     assert 25_000 <= seen[-1]["params"]["pob_bytes"] <= 15_000_000
+    # The folder of its socket, which it leaves when it is ended, is the run's.
+    assert own
 
 
 @pytest.mark.parametrize("player", ["curl", "iperf3"])
@@ -211,6 +215,25 @@ def test_what_a_player_cannot_play_is_refused_in_a_line() -> None:
         scene.ladder_of({"player": {"kind": "dash"}})
     with pytest.raises(InputError, match='unknown player of the kernel world "vcl"; did you mean "vlc"'):
         players.player("vcl")
+
+
+def test_what_only_the_playpath_player_does_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    live = dash() | {"player": dash()["player"] | {"latency_target": "4 s"}}
+    with pytest.raises(UnsupportedError, match=r"dashjs plays on demand here: `player.latency_target` = \"4 s\""):
+        run_kernel(live, sender("cubic"), 1, player="dashjs")
+    with pytest.raises(UnsupportedError, match=r"P.1203 input .* leave out --p1203"):
+        run_kernel(progressive(), sender("cubic"), 1, player="curl", p1203=tmp_path / "p.json")
+
+
+def test_settings_that_a_player_does_not_take_are_named() -> None:
+    for player, wanted, asked, named in (
+        ("dashjs", dash(), {"abr": "fixed", "connections": "per-segment", "cmsd": True}, 'abr = "fixed", connections = "per-segment"'),
+        ("shaka", dash(), {"audio": "96 kbit/s", "client": "shaka"}, ""),
+        ("vlc", progressive(), {"policy": "rebuffer", "start": "first-frame"}, 'policy = "rebuffer", start = "first-frame"'),
+        ("curl", progressive(), {"kind": "agent", "buffer": "infinite", "overflow": "drop"}, 'overflow = "drop"'),
+    ):  # fmt: skip
+        found = scene.not_taken(wanted | {"player": wanted["player"] | asked}, players.player(player))
+        assert found == ([f"{player} has its own, so without effect: {named}"] if named else [])
 
 
 def test_nginx_speaks_mptcp_and_a_player_without_it_is_served() -> None:

@@ -265,6 +265,49 @@ def test_frames_are_the_simulators() -> None:
         playpath.run(described, world="kernel")
 
 
+def alone(cc: str, **source: object) -> dict[str, Any]:
+    """A transfer beside an idle sender over 20 Mbit/s."""
+    traffic = {"kind": "bulk", "cc": "cubic", **source}
+    path = {"rate": "20 Mbit/s", "rtt": "40 ms"}
+    return {"path": [path], "traffic": [traffic], "sender": [{"cc": cc}], "run": {"duration": "4 s"}}
+
+
+def in_world(world: str, described: dict[str, Any]) -> Any:
+    loaded = playpath.load(described)
+    return run_kernel(loaded.resolved, loaded.sender(loaded.senders[0]), 1, world=world, tolerance="50 ms")
+
+
+def test_cross_traffic_is_the_same_beside_every_sender_and_in_both_worlds() -> None:
+    """A control that begins under another keeps what that has set on the socket: after BBR, CUBIC was paced and lost 24 packets, not 9."""
+    runs = [("kernel", "newreno"), ("kernel", "bbr"), ("wire", "cubic"), ("wire", "bbr")]
+    lost = [in_world(world, alone(cc))["flows"][0]["retransmitted_packets"] for world, cc in runs]
+    assert max(lost) <= 15, dict(zip(runs, lost, strict=True))
+
+
+def test_cross_traffic_has_its_own_segments_and_its_first_window() -> None:
+    record = in_world("kernel", alone("cubic", mss=300))
+    (flow,) = record["flows"]
+    # 300 of 352 bytes.
+    assert flow["goodput_mbps"] / flow["throughput_mbps"] == pytest.approx(300 / 352, abs=0.02)
+    assert record["warnings"] == []
+    (warning,) = in_world("wire", alone("cubic", receive_buffer="20 kB"))["warnings"]
+    assert (
+        warning == 'traffic bulk: the kernel has this once for all flows, so without effect: receive_buffer = "20 kB"'
+    )
+
+
+def test_rates_of_a_flow_end_with_the_flow() -> None:
+    """What drains from a queue of a second or more after the end at 0.5 s is not divided by those 0.5 s."""
+    described = alone("cubic", stop="500 ms")
+    described["path"] = [{"rate": "5 Mbit/s", "rtt": "40 ms", "queue": "500 packets"}]
+    del described["traffic"][0]["cc"]  # the sender's then
+    for world in ("kernel", "wire"):
+        (flow,) = in_world(world, described)["flows"]
+        assert flow["cc"] == "cubic"
+        assert flow["end_s"] < 0.7
+        assert flow["goodput_mbps"] < flow["throughput_mbps"] <= 5.05
+
+
 def test_cross_traffic_takes_one_path() -> None:
     # It would have gone over the first path alone, without a word.
     described = {

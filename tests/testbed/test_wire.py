@@ -26,7 +26,7 @@ from playpath.real.testbed.emulator import network
 from playpath.real.testbed.errors import MissingToolError, UnsupportedError
 from playpath.real.testbed.mptcp import counters
 from playpath.real.testbed.runner import run_kernel
-from playpath.real.testbed.senders import Sending
+from playpath.real.testbed.senders import Sending, usual_quic
 from playpath.real.testbed.signalling import Signalling
 from playpath.run.worlds import world
 
@@ -155,7 +155,7 @@ def test_what_the_server_writes_at_its_own_pace(changes: dict[str, Any], metric:
 
 
 def over_quic(cc: str) -> dict[str, Any]:
-    return {"name": f"{cc}/quic", "cc": {"name": cc}, "transport": {"name": "quic"}}
+    return {"name": f"{cc}/quic", "cc": {"name": cc}, "transport": dict(usual_quic("rfc", "rfc"))}
 
 
 def test_ngtcp2_downloads_over_our_quic_and_its_record_is_that_of_the_other_worlds() -> None:
@@ -191,7 +191,7 @@ def test_cases_of_the_interop_runner_over_the_emulated_link(settings: dict[str, 
         pytest.skip("gtlsclient is missing (bpf/setup.sh)")
     path = FAST | {"rate": "20 Mbit/s", "queue": {"kind": "droptail", "limit": "100 kB"}} | settings
     with Testbed(network([path]), realtime=False) as bed:
-        carrier = wire.WireQuic()
+        carrier = wire.WireQuic("ngtcp2")
         carrier.check({"path": [FAST]}, over_quic("cubic"))
         server, control = carrier.serve(bed, Sending("own", {}, {}, []), {}, Signalling())
         (server.www / "file").write_bytes(BYTES[:size])
@@ -210,7 +210,7 @@ def test_a_client_moves_from_one_interface_to_another_over_quic() -> None:
     if shutil.which("gtlsclient") is None:
         pytest.skip("gtlsclient is missing (bpf/setup.sh)")
     with Testbed(network(PATHS[:2]), realtime=False) as bed:
-        carrier = wire.WireQuic()
+        carrier = wire.WireQuic("ngtcp2")
         carrier.check({"path": PATHS[:1]}, over_quic("cubic"))
         server, control = carrier.serve(bed, Sending("own", {}, {}, []), {}, Signalling())
         (server.www / "file").write_bytes(BYTES)
@@ -243,7 +243,7 @@ def noq_over(
     if not client.exists():
         pytest.skip("crates/quic-peers' example two_paths is not built (docs/manual/wire.md)")
     with Testbed(network(paths), realtime=False) as bed:
-        carrier = wire.WireQuic()
+        carrier = wire.WireQuic("ngtcp2")
         carrier.check({"path": PATHS[:1]}, over_quic("cubic"))
         server, _ = carrier.serve(bed, Sending("own", {}, {}, []), {}, Signalling())
         for name, data in files.items():
@@ -562,6 +562,32 @@ def test_what_the_wire_world_cannot_play_is_said() -> None:
             run_kernel(asked, over_quic("cubic"), 1, world="wire", player=player)
     with pytest.raises(UnsupportedError, match="ngtcp2 supports only QUIC"):
         run_kernel(scenario(), sender("cubic"), 1, world="wire", player="ngtcp2")
+
+
+def test_settings_of_a_client_that_is_a_real_one_are_named() -> None:
+    why = "client and certificate are real ones in the wire world, so without effect: "
+    quic = dict(usual_quic("rfc", "rfc"))
+    of_ngtcp2 = quic | usual_quic("rfc", "ngtcp2")
+    odd = {"ack_every": 100, "stream_window": "4 kB", "certificate_bytes": 20000, "tls": "resumed"}
+    cases: list[tuple[Any, dict[str, Any], str]] = [
+        (wire.Wire(), {}, ""),
+        (wire.Wire(), {"delayed_ack": "off", "window_tuning": False}, 'delayed_ack = "off", window_tuning = false'),
+        (wire.Wire(), {"profile": "ns2", "tls": "full", "mss": 9000}, 'profile = "ns2", mss = 9000'),
+        (wire.Wire(has_tls=True), {"tls": "resumed"}, 'tls = "resumed"'),
+        (wire.WireQuic("ngtcp2"), {"transport": quic}, ""),
+        (wire.WireQuic("ngtcp2"), {"transport": of_ngtcp2}, ""),
+        (wire.WireQuic("chromium"), {"transport": of_ngtcp2}, 'client = "ngtcp2"'),
+        (wire.WireQuic("ngtcp2"), {"transport": quic | {"datagram_bytes": 9000}}, "datagram_bytes = 9000"),
+        (
+            wire.WireQuic("ngtcp2"),
+            {"transport": quic | odd},
+            'ack_every = 100, stream_window = "4 kB", certificate_bytes = 20000, tls = "resumed"',
+        ),
+    ]
+    for carrier, asked, named in cases:
+        wanted = sender("cubic", **asked)
+        carrier.check(scenario(), wanted)
+        assert carrier.translate(wanted).warnings == ([why + named] if named else []), asked
 
 
 def test_names_of_worlds() -> None:

@@ -1,12 +1,11 @@
-//! A small web server for what nginx cannot do: a congestion control per port, bodies written in chunks at a fixed interval, and live media
+//! A small web server for what nginx cannot do: bodies written in chunks at a fixed interval, and live media
 //! written chunk by chunk as they are encoded.
 //!
 //! It answers `GET` with a range (RFC 9110 section 14.2) by that many zero bytes, on persistent connections, one thread each.
 //! A header field of the request ([`DELIVERY`]) says how the body is to be written.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use playpath_http::{DELIVERY, Head, Range, read_delivery};
 use playpath_shell::monotonic_nanos;
@@ -20,27 +19,23 @@ use crate::socket;
 pub fn serve(place: &Place) -> io::Result<()> {
     let listener = socket::listen_at(place)
         .map_err(|e| io::Error::new(e.kind(), format!("cannot listen at {}: {e}", place.server)))?;
-    let place = Arc::new(place.clone());
-    std::thread::spawn(move || accept_all(&listener, &place));
+    let server = place.server;
+    std::thread::spawn(move || accept_all(&listener, server));
     Ok(())
 }
 
-fn accept_all(listener: &TcpListener, place: &Arc<Place>) {
+fn accept_all(listener: &TcpListener, server: SocketAddr) {
     for stream in listener.incoming().flatten() {
-        let place = place.clone();
-        std::thread::spawn(move || match answer_all(stream, &place) {
+        std::thread::spawn(move || match answer_all(stream) {
             Ok(()) => {}
             // The client needs nothing more and has closed the connection.
             Err(e) if matches!(e.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => {}
-            Err(e) => eprintln!("playpath-client serve: {}: {e}", place.server),
+            Err(e) => eprintln!("playpath-client serve: {server}: {e}"),
         });
     }
 }
 
-fn answer_all(stream: TcpStream, place: &Place) -> io::Result<()> {
-    if let Some(cc) = &place.cc {
-        socket::use_control(&stream, cc)?;
-    }
+fn answer_all(stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut lines = BufReader::new(stream.try_clone()?);
     while let Some(request) = read_request(&mut lines)? {

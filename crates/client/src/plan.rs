@@ -3,9 +3,9 @@
 //! ```json
 //! {"scenario": {…, resolved}, "seed": 1, "packet_bytes": 1448, "trace": false, "until_s": 60.0, "start_ns": 123456789,
 //!  "video": {"server": "10.77.0.1:8080", "path": "/zeros", "protocol": "tcp"},
-//!  "origin": {"server": "10.77.0.1:8081", "cc": "reno", "protocol": "tcp"},
+//!  "origin": {"server": "10.77.0.1:8081", "protocol": "tcp"},
 //!  "collector": {"server": "10.77.0.1:8082", "path": "/cmcd", "protocol": "tcp"},
-//!  "sources": [{"server": "10.77.0.1:9000", "client": "10.77.0.2", "cc": "reno"}]}
+//!  "sources": [{"server": "10.77.0.1:9000", "client": "10.77.0.2"}]}
 //! ```
 //! `sources` are those of the cross traffic, in the order in which `describe` prints them. `start_ns` is on the monotonic clock.
 
@@ -29,8 +29,6 @@ pub struct Place {
     pub server: SocketAddr,
     /// Address that datagrams are sent to.
     pub client: Option<IpAddr>,
-    /// Congestion control of accepted connections; `None`: the namespace's.
-    pub cc: Option<String>,
     pub path: String,
     pub protocol: Protocol,
 }
@@ -104,7 +102,6 @@ fn read_place(value: &Value) -> Result<Place, PlanError> {
     Ok(Place {
         server: server.parse().map_err(|e| wrong("server", server, e))?,
         client: client.transpose()?,
-        cc: value["cc"].as_str().map(String::from),
         path: value["path"].as_str().unwrap_or("/zeros").to_string(),
         protocol: if value["protocol"] == "mptcp" { Protocol::Mptcp } else { Protocol::Tcp },
     })

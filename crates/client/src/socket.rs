@@ -26,12 +26,6 @@ pub fn listen_at(place: &Place) -> io::Result<TcpListener> {
     Ok(TcpListener::from(socket))
 }
 
-/// Make an accepted connection use a congestion control. (What the listener has gives way to the route's.)
-pub fn use_control(stream: &TcpStream, name: &str) -> io::Result<()> {
-    sockopt::set_tcp_congestion(stream, name)
-        .map_err(|e| io::Error::new(io::Error::from(e).kind(), format!("congestion control {name}: {e}")))
-}
-
 fn new(address: SocketAddr, protocol: Protocol, flags: SocketFlags) -> io::Result<std::os::fd::OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let number = if protocol == Protocol::Mptcp { ipproto::MPTCP } else { ipproto::TCP };

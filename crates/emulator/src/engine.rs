@@ -266,12 +266,20 @@ impl<M: Machine> Engine<M> {
             let bytes = &self.buffer[..length];
             let is_from_server = route.is_multiple_of(2);
             let path = (route / 2) as u16;
-            let parsed = if is_from_server { Packet::parse(bytes).ok() } else { None };
+            let parsed = Packet::parse(bytes).ok();
             if let Some(capture) = self.capture.as_mut().filter(|_| is_from_server) {
                 capture.note(path, bytes, parsed.as_ref(), now);
             }
+            let flow = match &parsed {
+                Some(parsed) if is_from_server => self.flows.note_sent(path, parsed, now),
+                Some(parsed) => {
+                    self.flows.note_client_sent(path, parsed);
+                    None
+                }
+                None => None,
+            };
             let packet = IpPacket {
-                flow: parsed.and_then(|parsed| self.flows.note_sent(path, &parsed, now)),
+                flow,
                 id,
                 route: route as u16,
                 hop: 0,

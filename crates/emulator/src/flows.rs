@@ -68,11 +68,14 @@ pub struct Flow {
     /// Packets with payload that the server sent.
     pub data_packets: u64,
     pub dropped_data_packets: u64,
+    /// Packets that reached the client until it ended the flow.
     pub arrived_packets: u64,
     /// Their bytes, headers included.
     pub arrived_bytes: u64,
     pub rtt_sum: Duration,
     pub rtt_samples: u64,
+    /// The client has closed or reset it.
+    is_ended: bool,
     highest: Option<u32>,
     outstanding: VecDeque<Sent>,
 }
@@ -102,6 +105,16 @@ impl Flows {
         Some(FlowMark { flows: self.clone(), index, has_data })
     }
 
+    /// The client sent a packet. Its FIN or reset ends the flow's counts of what arrives: a flow's rates end with the flow.
+    pub fn note_client_sent(&self, path: u16, packet: &Packet<'_>) {
+        let Ok(segment) = packet.segment(0) else { return };
+        if segment.flags.contains(Flags::FIN) || segment.flags.contains(Flags::RST) {
+            let mut table = self.0.borrow_mut();
+            let Some(index) = table.find(path, (packet.destination, packet.source, packet.protocol)) else { return };
+            table.flows[index as usize].is_ended = true;
+        }
+    }
+
     /// A packet of the client reached the server.
     pub fn note_answer(&self, path: u16, packet: &Packet<'_>, now: Time) {
         let mut table = self.0.borrow_mut();
@@ -128,8 +141,10 @@ impl FlowMark {
     /// The packet reached the client.
     pub fn note_arrived(&self, wire_bytes: usize) {
         let flow = &mut self.flows.0.borrow_mut().flows[self.index as usize];
-        flow.arrived_packets += 1;
-        flow.arrived_bytes += wire_bytes as u64;
+        if !flow.is_ended {
+            flow.arrived_packets += 1;
+            flow.arrived_bytes += wire_bytes as u64;
+        }
     }
 
     pub fn note_drop(&self) {
@@ -165,6 +180,7 @@ impl Flow {
             arrived_bytes: 0,
             rtt_sum: Duration::ZERO,
             rtt_samples: 0,
+            is_ended: false,
             highest: None,
             outstanding: VecDeque::new(),
         }

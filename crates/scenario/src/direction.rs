@@ -128,6 +128,7 @@ pub const DIRECTION: TableSpec = TableSpec::new(
             .since("0.3"),
         ParamSpec::text("too_big", "lost", Kind::Described(&described(&TOO_BIG)), "What happens to a packet larger than the `mtu`.")
             .example("\"refused\"")
+            .in_kernel("`lost` only")
             .since("0.3"),
         ParamSpec::text(
             "corruption",

@@ -57,10 +57,12 @@ pub const PATH: TableSpec = TableSpec::new(
         )
         .otherwise("false")
         .example("true")
+        .in_kernel("refused")
         .since("0.3"),
         ParamSpec::new("rebinding", Kind::Table(&REBINDING), REBINDING.doc)
             .otherwise("none")
             .example("{ at = \"20 s\" }")
+            .in_kernel("refused")
             .since("0.3"),
         ParamSpec::new("outage", Kind::Table(&OUTAGE), OUTAGE.doc).example("{ from = \"20 s\", until = \"30 s\" }"),
         UP_KEY,

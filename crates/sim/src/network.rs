@@ -415,12 +415,13 @@ impl Network {
     #[inline(always)]
     fn drain_here(&mut self, id: FlowId, end: End) {
         let flow = &mut self.flows[id as usize];
-        let connection = &mut flow.ends[end as usize];
         if flow.is_bulk && end == End::Client {
-            flow.read_bytes += connection.read(self.now, u64::MAX);
-        } else if connection.readable() > 0 {
+            let bytes = flow.ends[end as usize].read(self.now, u64::MAX);
+            flow.count_read(bytes);
+        } else if flow.ends[end as usize].readable() > 0 {
             self.notices.push(Notice { app: flow.app, flow: id, end, what: What::Readable });
         }
+        let connection = &mut flow.ends[end as usize];
         let mut events = connection.take_events().without(Event::Readable);
         let refills = flow.is_bulk && events.contains(Event::Writable);
         if refills {
@@ -596,7 +597,7 @@ impl Network {
         let bytes = state.ends[end as usize].read(self.now, max);
         if bytes > 0 {
             if end == End::Client {
-                state.read_bytes += bytes;
+                state.count_read(bytes);
             }
             // A read may open the window: send the update, without another notice for the bytes still unread.
             if state.ends[end as usize].may_answer_read() {

@@ -118,6 +118,18 @@ fn udp_is_conserved() {
     assert!((0.2..0.8).contains(&share), "{share}");
 }
 
+/// 20 Mbit/s into 5 for half a second fill a queue that takes two seconds to drain: what is read then is after the flow's end.
+#[test]
+fn a_flow_of_datagrams_reads_no_faster_than_they_arrive() {
+    let text = "[[path]]\nname = \"p\"\nrate = \"5 Mbit/s\"\nrtt = \"20 ms\"\nqueue = \"1000 packets\"\n[[traffic]]\nkind = \"udp\"\n\
+                rate = \"20 Mbit/s\"\nstop = \"500 ms\"\n[run]\nduration = \"4 s\"\n";
+    let record = traffic(text, 1);
+    let udp = flow(&record, "udp");
+    assert_eq!(udp.end_s, 0.5);
+    // Payload of 1000 bytes in packets of 1028.
+    assert!(4.0 < udp.goodput_mbps && udp.goodput_mbps < udp.throughput_mbps && udp.throughput_mbps <= 5.0, "{udp:?}");
+}
+
 #[test]
 fn web_traffic_is_conserved_and_reads_what_it_asked_for() {
     let text = "[[path]]\nname = \"p\"\nrate = \"10 Mbit/s\"\nrtt = \"20 ms\"\n[[traffic]]\nkind = \"web\"\ncount = 3\n\

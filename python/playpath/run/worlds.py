@@ -116,15 +116,17 @@ class KernelWorld:
         """This world with `logs` as the folder for the output of server and player."""
         return type(self)(self.player, replace(self.files, logs=logs), self.tolerance)
 
-    def _refuse_transports(self, scenario: Scenario) -> None:
-        """Refuse keys that only the simulator supports: cross traffic always uses the kernel's TCP, and addresses do not change."""
+    def refuse(self, scenario: Scenario) -> None:
+        """Refuse what only the simulator supports: cross traffic always uses the kernel's TCP, and addresses do not change."""
+        _refuse_own_code(scenario)
         for path in [*scenario.resolved["path"], *scenario.resolved["link"]]:
             refuses = {"too_big": "refused" in (path.get("too_big"), path["up"].get("too_big"))}
             if key := next((key for key in ("rebinding", "backup", "too_big") if {**path, **refuses}.get(key)), None):
                 raise InputError(f"'{path['name']}': `{key}` {_only(EXACT)}")
         for entry in scenario.resolved["sender"]:
-            if entry.get("handover", "none") != "none":
-                raise InputError(f"'{entry['name']}': `handover` {_only(EXACT)}")
+            # A resolved sender has the second only if it differs from its default.
+            if key := next((key for key in ("handover", "handover_after") if entry.get(key, "none") != "none"), None):
+                raise InputError(f"'{entry['name']}': `{key}` {_only(EXACT)}")
             if self.base not in (there := that_have(name := transport_of(entry))):
                 raise InputError(f"'{entry['name']}': `transport` = \"{name}\" {_only(there)}")
         for entry in scenario.resolved["traffic"]:
@@ -135,8 +137,7 @@ class KernelWorld:
         """Try the scenario's links for some seconds, so that a machine that is too busy is detected before minutes are lost."""
         from playpath.real.testbed.calibration import check_machine
 
-        _refuse_own_code(scenario)
-        self._refuse_transports(scenario)
+        self.refuse(scenario)
         check_machine(scenario.resolved, at_once=at_once, tolerance=self.tolerance)
 
     def session(
@@ -144,8 +145,7 @@ class KernelWorld:
     ) -> Session:
         """Run one session in its own namespaces."""
         scenario = scenario.playing(sender)
-        _refuse_own_code(scenario)
-        self._refuse_transports(scenario)
+        self.refuse(scenario)
         _refuse_own_rule(scenario, sender)
         from playpath.real.testbed.runner import run_kernel
 

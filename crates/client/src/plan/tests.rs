@@ -12,7 +12,7 @@ fn a_plan_is_read_and_what_is_wrong_is_said() {
     // Four times the video and a minute, as in the simulator.
     assert_eq!(plan.until, Time::from_secs_f64(68.0));
     let video = plan.video.unwrap();
-    assert_eq!((video.protocol, video.path.as_str(), video.cc), (Protocol::Mptcp, "/zeros", None));
+    assert_eq!((video.protocol, video.path.as_str()), (Protocol::Mptcp, "/zeros"));
     let wrong = |from: &str, to: &str| Plan::parse(&text.replace(from, to)).err().unwrap().to_string();
     assert_eq!(wrong("\"seed\": 3, ", ""), "`seed` is missing");
     assert!(wrong("10.0.0.1:80", "nowhere").starts_with("`server` = \"nowhere\": "));

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 
 fn place(listener: &TcpListener) -> Place {
     let server = listener.local_addr().unwrap();
-    Place { server, client: None, cc: None, path: "/cmcd".into(), protocol: Protocol::Tcp }
+    Place { server, client: None, path: "/cmcd".into(), protocol: Protocol::Tcp }
 }
 
 /// Reads a POST: its first line and its body.

@@ -62,6 +62,29 @@ fn a_sacked_segment_is_timed_once() {
     assert_eq!(samples(&flow), (1, 50));
 }
 
+/// A client that gives up with a queue full of packets under way.
+#[test]
+fn what_arrives_after_the_clients_end_of_a_flow_is_not_counted() {
+    let end = |host| SocketAddr::from(([10, 0, 0, host], 80));
+    for (flags, counted) in [(Flags::ACK, 100), (Flags::ACK.with(Flags::FIN), 50), (Flags::RST, 50)] {
+        let flows = Flows::default();
+        let packet = |segment: Segment, source, destination| {
+            let envelope = Envelope { source, destination, window_scale: 0, identification: 0 };
+            let mut bytes = Vec::new();
+            encode(&segment, &[], &envelope, Payload::Zeros, &mut bytes).unwrap();
+            bytes
+        };
+        let data = packet(data(0, 10), end(1), end(2));
+        let sent = || flows.note_sent(0, &Packet::parse(&data).unwrap(), at(0)).unwrap();
+        let (first, second) = (sent(), sent());
+        first.note_arrived(data.len());
+        let last = packet(Segment { flags, ..Segment::default() }, end(2), end(1));
+        flows.note_client_sent(0, &Packet::parse(&last).unwrap());
+        second.note_arrived(data.len());
+        assert_eq!(flows.take().0[0].arrived_bytes, counted, "{flags:?}");
+    }
+}
+
 #[test]
 fn new_data_on_another_path_is_a_switch() {
     let flows = Flows::default();

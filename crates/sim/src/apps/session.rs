@@ -136,7 +136,7 @@ impl Carrier for Port<'_> {
         self.net.on_streams(self.flow, End::Server, act)
     }
     fn count_read(&mut self, bytes: u64) {
-        self.net.flows[self.flow as usize].read_bytes += bytes;
+        self.net.flows[self.flow as usize].count_read(bytes);
     }
 }
 

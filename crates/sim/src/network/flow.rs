@@ -99,9 +99,9 @@ pub struct Flow {
     pub started: Time,
     /// When the flow was given up or closed; it lasts until the end of the run otherwise.
     pub ended: Option<Time>,
-    /// Bytes that the client's application has read.
+    /// Bytes that the client's application has read while the flow lasted.
     pub read_bytes: u64,
-    /// Wire bytes of packets that arrived at the client.
+    /// Wire bytes of packets that arrived at the client while the flow lasted.
     pub arrived_wire_bytes: u64,
     pub arrived_data_packets: u64,
     /// Bytes that arrived over each path; empty with a single path.
@@ -121,6 +121,13 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// The client's application has read bytes. A flow's rates end with the flow: datagrams still queued at its end are not counted.
+    pub(crate) fn count_read(&mut self, bytes: u64) {
+        if self.ended.is_none() {
+            self.read_bytes += bytes;
+        }
+    }
+
     /// Name of the server's congestion control.
     pub fn cc_name(&self) -> &str {
         self.sender.as_ref().map_or("none", |sender| sender.cc.name())

@@ -95,7 +95,9 @@ def execute(
     The exit status is the program's.
     """
     from playpath.real.testbed.tools import execute as run
+    from playpath.run.worlds import KernelWorld
     from playpath.scenario import load
 
     loaded = load(scenario, cc=[cc])
-    return run(loaded.resolved, program, cc=loaded.sender(loaded.senders[0])["cc"], seed=seed, media=media)
+    KernelWorld().refuse(loaded)
+    return run(loaded.resolved, program, sender=loaded.sender(loaded.senders[0]), seed=seed, media=media)

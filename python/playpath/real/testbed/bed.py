@@ -8,25 +8,25 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from playpath.base.signals import exit_on_signals
-from playpath.real.testbed import controls, emulator, namespaces, processes, state
+from playpath.real.testbed import controls, emulator, namespaces, state
 from playpath.real.testbed.controls import ProvidedControl
 from playpath.real.testbed.emulator import Emulator, PathEnds
 from playpath.real.testbed.errors import TestbedError
-from playpath.real.testbed.processes import Child, identify
+from playpath.real.testbed.processes import Child
 from playpath.real.testbed.server import WebServer
 from playpath.real.testbed.signalling import REPORTS, Signalling
-from playpath.real.testbed.sockdiag import Diag
 from playpath.scenario import resolved
 
 # Initial settings of both ends, so that a run does not depend on the machine's settings. Buffers are large enough for 1 Gbit/s
-# at 100 ms; no metrics are kept from one connection to the next; no restart after idle unless the sender asks for it.
+# at 100 ms; no metrics are kept from one connection to the next; no restart after idle unless the sender asks for it. Reno, which
+# every kernel has and any namespace may take, is for connections without a control of their route: those of the client.
 DEFAULT_SYSCTLS = {
     "net.ipv4.tcp_rmem": "4096 131072 67108864",
     "net.ipv4.tcp_wmem": "4096 65536 67108864",
@@ -37,6 +37,7 @@ DEFAULT_SYSCTLS = {
     "net.ipv4.tcp_sack": "1",
     "net.ipv4.tcp_ecn": "0",
     "net.ipv4.tcp_mtu_probing": "0",
+    "net.ipv4.tcp_congestion_control": "reno",
 }
 IP_AND_TCP_HEADER = 52
 """IPv4 (20) and TCP with timestamps (32 bytes)."""
@@ -84,6 +85,7 @@ class Testbed:
         accesses: Flows with an additional round-trip delay of their own.
         seed: Seed of the emulator's random loss and jitter.
         mss: Payload bytes of a full segment.
+        header_bytes: Headers of a full segment.
         tolerance: The 99th percentile of the emulator's lateness above which its report calls the run invalid; by
             default a limit derived for each path (docs/models/emulator.md).
         realtime: Give the emulator, and with lower priority our own server and player and nginx, precedence over other
@@ -110,6 +112,7 @@ class Testbed:
         accesses: Sequence[Access] = (),
         seed: int = 1,
         mss: int = 1448,
+        header_bytes: int = IP_AND_TCP_HEADER,
         tolerance: str | None = None,
         realtime: bool = True,
         capture: Path | None = None,
@@ -121,7 +124,7 @@ class Testbed:
         self._realtime = realtime
         self._capture = capture
         self._sample_s = sample_s
-        self.mss = mss
+        self.mtu, self.header_bytes = mss + header_bytes, header_bytes
         names = [str(path["name"]) for path in scenario["path"]]
         self._ways = [*({"path": name} for name in names), *(access.where() for access in accesses)]
         self._all_ends: list[PathEnds] = emulator.ends_of([*names, *(access.name for access in accesses)])
@@ -200,7 +203,7 @@ class Testbed:
             "ends": [
                 {
                     **way,
-                    "mtu": self.mss + IP_AND_TCP_HEADER,
+                    "mtu": self.mtu,
                     "server": _end(self.server, end.server_device, end.server_address),
                     "client": _end(self.client, end.client_device, end.client_address),
                 }
@@ -269,29 +272,43 @@ class Testbed:
         cc: str,
         parameters: Mapping[str, Any] | None = None,
         *,
-        by_route: bool = True,
         route: Sequence[str] = (),
     ) -> ProvidedControl:
-        """Provide the control `cc` (`reno`, `bpf:vegas`), which is loaded if it is ours.
+        """Provide the control `cc`, and make the server's connections to the client use it.
 
         Args:
-            by_route: Make the server's connections to the client use it.
             route: Further attributes of the route.
         """
+        control = self.provide_control(cc, parameters)
+        for end in self.ends:
+            self._route(end, *route, "congctl", control.name)
+        return control
+
+    def provide_control(self, cc: str, parameters: Mapping[str, Any] | None = None) -> ProvidedControl:
+        """Provide the control `cc` (`reno`, `bpf:vegas`), which is loaded if it is ours."""
         control = controls.provide(cc, parameters or {}, self.folder)
         if control.child is not None:
             self._adopt(control.child)
             self._pillars.append(control.child)
         self._controls.append(control)
-        # Set on the route, this also works for the kernel's own controls, which a namespace's sysctl refuses, and changes
-        # nothing global.
-        attributes = [*route, *(["congctl", control.name] if by_route else [])]
-        for end in self.ends if attributes else []:
-            namespaces.run_ip(
-                "-n", self.server, "route", "replace", end.client_address, "dev", end.server_device,
-                "src", end.server_address, *attributes,
-            )  # fmt: skip
         return control
+
+    def route_ports(self, first: int, last: int, ends: Iterable[PathEnds], *attributes: str) -> None:
+        """Give the server's TCP connections from these ports, over `ends`, routes of their own with `attributes`."""
+        ports = ("ipproto", "tcp", "sport", f"{first}-{last}")
+        namespaces.run_ip("-n", self.server, "rule", "add", *ports, "lookup", str(first))
+        for end in ends:
+            self._route(end, *attributes, "table", str(first))
+
+    def _route(self, end: PathEnds, *attributes: str) -> None:
+        """A control that is set on the route also works for the kernel's own, which a namespace's sysctl refuses; nothing global
+        changes. A connection has it from its beginning: of a control that was changed later, as by TCP_CONGESTION, what the first
+        has set on the socket stays (BBR's pacing).
+        """
+        namespaces.run_ip(
+            "-n", self.server, "route", "replace", end.client_address, "dev", end.server_device,
+            "src", end.server_address, *attributes,
+        )  # fmt: skip
 
     def keep_logs(self, folder: Path) -> None:
         """Copy the output of the run's programs, the server's log and a player's own log into `folder`.
@@ -308,13 +325,7 @@ class Testbed:
 
     def _delete_namespaces(self) -> None:
         for namespace in (self.client, self.server):
-            if (namespaces.NETNS_FOLDER / namespace).exists():
-                for stray in filter(None, map(identify, namespaces.processes_in(namespace))):
-                    processes.end(stray)
-                diag = Diag(namespace)
-                diag.destroy_all()
-                diag.close()
-            namespaces.delete(namespace)
+            state.delete_namespace(namespace)
 
     def _end_controls(self) -> None:
         for control in self._controls:

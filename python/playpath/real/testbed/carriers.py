@@ -12,7 +12,7 @@ from playpath.real.testbed import controls, mptcp, namespaces
 from playpath.real.testbed.bed import Testbed
 from playpath.real.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 from playpath.real.testbed.sampling import Flow
-from playpath.real.testbed.senders import Sending, of_the_video, send_buffer_warning, translate
+from playpath.real.testbed.senders import Sending, of_the_video, translate
 from playpath.real.testbed.server import Server
 from playpath.real.testbed.signalling import COLLECTOR_PORT, Signalling
 from playpath.results.measured import PathCounts, Subflow
@@ -113,7 +113,7 @@ class _OfKernel:
         """Start nginx; if players report, with the bridge that passes their reports to the control."""
         media = {} if signalling.requests else of_the_video(sending, described)
         parameters = sending.parameters | media
-        control = bed.use_control(sending.cc, parameters, by_route=True, route=sending.route)
+        control = bed.use_control(sending.cc, parameters, route=sending.route)
         listens = control if signalling.requests else None
         mptcp_under = control.name if self.serves_mptcp else None
         return bed.start_server(bridge_to=listens, signalling=signalling, mptcp_under=mptcp_under), control.name
@@ -130,7 +130,7 @@ class Tcp(_OfKernel):
         self.warnings: list[str] = []
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
-        self.warnings += send_buffer_warning(sender)
+        """Nothing to require."""
 
     def prepare(self, bed: Testbed) -> None:
         """Nothing to do."""
@@ -157,7 +157,6 @@ class KernelMptcp(_OfKernel):
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
         """Require MPTCP, and a scheduler of this kernel: its own is `linux`, which also replaces `dft`, with a warning."""
-        self.warnings += send_buffer_warning(sender)
         wanted = sender.get("scheduler") or {"name": "linux"}
         name = str(wanted["name"] if isinstance(wanted, Mapping) else wanted)
         there = mptcp.schedulers()

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, TypedDict
 
 from playpath.real.testbed.bed import Access, Testbed
 from playpath.real.testbed.controls import ProvidedControl
+from playpath.real.testbed.emulator import PathEnds
 from playpath.real.testbed.errors import TestbedError, UnsupportedError
 from playpath.real.testbed.players.own import program
 from playpath.real.testbed.processes import Child
-from playpath.real.testbed.senders import translate
+from playpath.real.testbed.senders import Sending, of_other_flows, payload_of, translate, without_effect
 from playpath.results.recorded import EventRecord
 from playpath.scenario import resolved
 
@@ -80,21 +81,41 @@ class SourceReport(TypedDict):
 
 
 class CrossTraffic:
-    """The sources of a run. `controls` are loaded at once; nothing is sent before `start`.
+    """The sources of a run. Their controls are loaded at once; nothing is sent before `start`.
+
+    Args:
+        video: The sender of the video.
+        sending: Its translation.
 
     Attributes:
-        places: Where each source is served, and with which control, for the plan.
+        places: Where each source is served, for the plan.
         ports: Server ports of the TCP sources, and their names.
         datagram_ports: Names of the datagram sources, and their server ports.
     """
 
-    def __init__(self, bed: Testbed, scenario: resolved.Document, sources: Sequence[Source]) -> None:
+    def __init__(
+        self,
+        bed: Testbed,
+        scenario: resolved.Document,
+        sources: Sequence[Source],
+        video: resolved.Sender,
+        sending: Sending,
+    ) -> None:
         self._bed = bed
+        self._video, self._sending = video, sending
         self._sources = sources
         self._groups = list(scenario.get("traffic") or [])
         self._controls: dict[str, ProvidedControl] = {}
         self.warnings: list[str] = []
-        self.places = [self._place(number, source) for number, source in enumerate(sources)]
+        ends = [self._end(source) for source in sources]
+        self.places = [
+            {"server": f"{end.server_address}:{port}", "client": end.client_address}
+            for port, end in enumerate(ends, FIRST_PORT)
+        ]
+        for number, group in enumerate(self._groups):
+            own = {FIRST_PORT + i: end for i, end in enumerate(ends) if sources[i]["group"] == number}
+            if own and group["kind"] != "udp":
+                bed.route_ports(min(own), max(own), set(own.values()), *self._attributes(group))
         self.ports = {
             FIRST_PORT + number: str(source["name"]) for number, source in enumerate(sources) if source["kind"] != "udp"
         }
@@ -104,20 +125,24 @@ class CrossTraffic:
         self._server: Child | None = None
         self._clients: Child | None = None
 
-    def _place(self, number: int, source: Source) -> dict[str, str]:
-        group = self._groups[source["group"]]
+    def _end(self, source: Source) -> PathEnds:
         access = str(source["name"]) if source["extra_rtt_s"] else None
-        end = self._bed.end_for(group.get("paths") or [], access)
-        place = {"server": f"{end.server_address}:{FIRST_PORT + number}", "client": end.client_address}
-        return place if source["kind"] == "udp" else place | {"cc": self._control(group)}
+        return self._bed.end_for(self._groups[source["group"]].get("paths") or [], access)
 
-    def _control(self, group: resolved.Traffic) -> str:
+    def _attributes(self, group: resolved.Traffic) -> list[str]:
+        """Attributes of a group's routes: what the kernel has for each of them. Warns of what it has not."""
         sending = translate(group)
+        others = dict.fromkeys(of_other_flows(group, self._sending, self._video))
+        shared = without_effect("the kernel has this once for all flows", group, others)
+        self.warnings += [f"traffic {group['name']}: {text}" for text in (*sending.warnings, *shared)]
+        mtu = min(payload_of(group) + self._bed.header_bytes, self._bed.mtu)
+        return [*sending.route, "mtu", str(mtu), "congctl", self._control(sending).name]
+
+    def _control(self, sending: Sending) -> ProvidedControl:
         key = json.dumps([sending.cc, sending.parameters], sort_keys=True)
         if key not in self._controls:
-            self._controls[key] = self._bed.use_control(sending.cc, sending.parameters, by_route=False)
-            self.warnings += [f"traffic {group['name']}: {text}" for text in sending.warnings]
-        return self._controls[key].name
+            self._controls[key] = self._bed.provide_control(sending.cc, sending.parameters)
+        return self._controls[key]
 
     def serve(self, settings: str) -> None:
         """Start the servers; returns when they listen."""

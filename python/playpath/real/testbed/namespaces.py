@@ -47,7 +47,14 @@ def create(name: str) -> None:
         raise TestbedError(
             f"network namespace {name} exists already; `playpath testbed clean` removes what a killed run left behind"
         )
-    run_ip("netns", "add", name)
+    try:
+        run_ip("netns", "add", name)
+    except TestbedError as error:
+        if "not permitted" not in str(error):
+            raise
+        raise MissingToolError(
+            f"no permission to create network namespaces (`playpath doctor` says more): {error}"
+        ) from None
     run_ip("-n", name, "link", "set", "lo", "up")
     write_sysctls(name, {"net.ipv6.conf.all.disable_ipv6": "1", "net.ipv6.conf.default.disable_ipv6": "1"})
 

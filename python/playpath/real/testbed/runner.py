@@ -27,10 +27,10 @@ from playpath.real.testbed.errors import TestbedError, UnsupportedError
 from playpath.real.testbed.plan import FILE, Plan
 from playpath.real.testbed.players import Played, Player, Scene
 from playpath.real.testbed.players.own import program as client
-from playpath.real.testbed.players.scene import describe_ladder
+from playpath.real.testbed.players.scene import describe_ladder, not_taken
 from playpath.real.testbed.records import Columns, InvalidLinkError, Measured, record
 from playpath.real.testbed.sampling import INTERVAL, Sampler
-from playpath.real.testbed.senders import Sending, of_the_video, translate
+from playpath.real.testbed.senders import Sending, header_of, of_the_video, payload_of, translate, without_effect
 from playpath.real.testbed.server import PORT
 from playpath.real.testbed.signalling import COLLECTOR_PATH, Signalling, beyond_nginx
 from playpath.real.testbed.wire import Wire, WireQuic
@@ -42,9 +42,6 @@ _log = logging.getLogger("playpath.real.testbed")
 
 __all__ = ["client", "run_kernel", "translate"]
 
-MSS = 1448
-"""Payload of a 1500-byte packet with timestamps."""
-_TIMESTAMP_BYTES = 12
 _FILE_BYTES = 1 << 36
 _HEADSTART_S = 0.25
 """Time from when everything is ready to the run's start, in which its programs can begin."""
@@ -110,11 +107,13 @@ def run_kernel(
         world: A real world of `playpath.base.worlds`: "kernel", where Linux's TCP sends, or "wire", where the simulator's
             does, on a TUN device (docs/manual/wire.md).
     """
+    if p1203 is not None and (player != players.DEFAULT or not scenario.get("video")):
+        raise UnsupportedError("P.1203 input is available only for sessions of the playpath player: leave out --p1203")
     with _marked(logs, str(sender["name"]), seed, player):
         session = _Session(scenario, sender, seed, players.player(player), carrier, world, trace=trace)
         (found, series), measured, sysctls = _counted(session, tolerance, tries, logs, pcap)
-        if p1203 is not None:
-            _write_p1203(p1203, measured)
+        if p1203 is not None and measured.played is not None:
+            write_text(p1203, json.dumps(measured.played["p1203"]))
     digest = hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
     about = {"manifest": session.manifest(sysctls), "digest": digest, "series": series if trace else {}}
     return cast("RealRecord", {**found, **about})
@@ -126,10 +125,16 @@ def _or(names: tuple[str, ...]) -> str:
 
 def _require_our_player(scenario: resolved.Document, player: Player) -> None:
     """Refuse settings that only the playpath player supports if another player is used."""
-    if (scenario.get("player") or {}).get("http") == "h2" and player.name == players.DEFAULT:
+    wanted = scenario.get("player") or {}
+    if wanted.get("http") == "h2" and player.name == players.DEFAULT:
         raise UnsupportedError(
             'over real connections the playpath player supports only HTTP/1.1; `player.http` = "h2" is for the simulator; '
             "allowed here: apart, http/1.1"
+        )
+    # Every other setting of live video needs this one.
+    if (latency := wanted.get("latency_target", "on-demand")) != "on-demand" and player.name != players.DEFAULT:
+        raise UnsupportedError(
+            f'{player.name} plays on demand here: `player.latency_target` = "{latency}" is for the playpath player; leave it out'
         )
     for table, what in (("viewer", "seeks and leaving early"), ("origin", "retries and failover")):
         if scenario.get(table) and player.name != players.DEFAULT:
@@ -192,13 +197,6 @@ def _marked(logs: Path | None, sender: str, seed: int, player: str) -> Iterator[
         raise
 
 
-def _write_p1203(file: Path, measured: Measured) -> None:
-    p1203 = measured.played.get("p1203") if measured.played else None
-    if p1203 is None:
-        raise TestbedError("P.1203 input is available only for sessions of the playpath player")
-    write_text(file, json.dumps(p1203))
-
-
 def _rate(path: resolved.Path) -> float:
     """Rate in bit/s; 0 for a trace or an unlimited link, which then counts as slow enough for real-time scheduling."""
     rate = path.get("rate")
@@ -231,17 +229,17 @@ class _Session:
         self.sender, self.seed, self.player = sender, seed, player
         self._trace = trace
         self.has_player = bool(scenario.get("video")) or player.name != players.DEFAULT
-        player.check(scenario)
         _require_our_player(scenario, player)
+        player.check(scenario)
         crosstraffic.check(scenario)
         self.used = list(sender.get("paths") or [path["name"] for path in scenario["path"]])
         self._carrier = carrier or (self._own_endpoint() if WORLDS[world].has_own_endpoint else self._default_carrier())
         signalling.check(scenario, player, self._carrier.world, len(self.used))
         if player.name == "ngtcp2" and not isinstance(self._carrier, WireQuic):
             raise UnsupportedError('ngtcp2 supports only QUIC: give the sender transport = "quic", in the world wire')
-        self._carrier.check(scenario, sender)
+        self._carrier.check(self.scenario, sender)
         self.sending: Sending = self._carrier.translate(sender)
-        self.mss = min(int(sender.get("mss") or MSS), MSS)
+        self.mss = payload_of(sender)
         self._plan = Plan(scenario, seed, self.mss, trace=trace)
         self._described = self._plan.described
         if player.name != players.DEFAULT and (scenario.get("player") or {}).get("kind") == "dash":
@@ -293,7 +291,7 @@ class _Session:
             raise UnsupportedError(
                 f"{self.player.name} cannot play over HTTP/3 here; over QUIC play {_or(_OVER_QUIC)} (--player)"
             )
-        return WireQuic()
+        return WireQuic("ngtcp2" if self.player.name == "ngtcp2" else "chromium")
 
     def bed(self, tolerance: str | None, pcap: Path | None) -> Testbed:
         """A test bed for the session, not yet built."""
@@ -302,8 +300,8 @@ class _Session:
             used=self.used,
             accesses=crosstraffic.accesses(self.scenario, self._described["sources"]),
             seed=self.seed,
-            # The devices' MTU has room for timestamps; without timestamps Linux would fill it with payload.
-            mss=self.mss - (0 if self.sender.get("timestamps", True) else _TIMESTAMP_BYTES),
+            mss=self.mss,
+            header_bytes=header_of(self.sender),
             tolerance=tolerance,
             capture=pcap,
             sample_s=float(self._described["sample_interval_s"]) if self._trace else None,
@@ -336,13 +334,14 @@ class _Session:
             way.key,
         )
         url = self.player.prepare(scene) if self.has_player else ""
-        traffic = CrossTraffic(bed, self.scenario, self._described["sources"])
+        traffic = CrossTraffic(bed, self.scenario, self._described["sources"], self.sender, self.sending)
         self.warnings = [
             *self.sending.warnings,
             *self._carrier.warnings,
+            *without_effect("real worlds carry packets", self.scenario["run"], {"transport": "packets"}),
+            *(not_taken(self.scenario, self.player) if self.player.name != players.DEFAULT else []),
             *traffic.warnings,
-            *self._shared_sysctls(),
-            *([self._why_unused] if self._listens and self._why_unused else []),
+            *([self._unheard] if self._listens and self._unheard else []),
         ]
         start = self._write_plan(bed, way, traffic)
         if self._needs_own_origin or traffic.places:
@@ -415,17 +414,6 @@ class _Session:
     @property
     def _why_unused(self) -> str:
         return signalling.why_unused(self.scenario, self.player)
-
-    def _shared_sysctls(self) -> list[str]:
-        """Warnings for traffic with other settings: validation, buffers and TCP options are set per namespace, as the sender needs."""
-        groups = [group for group in self.scenario.get("traffic") or [] if group["kind"] != "udp"]
-        wanted = [(group["name"], translate(group).sysctls) for group in groups]
-        return [
-            f"traffic {name}: runs with the sender's window validation, pacing ratios, buffers and TCP options, which the "
-            "kernel sets for all flows"
-            for name, sysctls in wanted
-            if sysctls != self.sending.sysctls
-        ]
 
     def _write_plan(self, bed: Testbed, way: VideoAddress, traffic: CrossTraffic) -> float:
         """Set the run's start to a moment from now, for the emulator and, in the plan, for the other programs."""

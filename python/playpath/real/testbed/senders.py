@@ -9,6 +9,7 @@ from playpath.base import engine
 from playpath.base.declared import Scalar
 from playpath.base.engine import number
 from playpath.base.errors import InputError
+from playpath.real.testbed.bed import IP_AND_TCP_HEADER
 from playpath.real.testbed.errors import UnsupportedError
 from playpath.scenario import Scenario, load, resolved
 
@@ -17,6 +18,9 @@ _TRUESIZE = 2350
 _MAX_BUFFER = 1 << 26
 """64 MB, enough for 1 Gbit/s at half a second. Larger values mean "no limit" in a scenario, but would use real memory here."""
 _SWITCHES = {"sack": "net.ipv4.tcp_sack", "timestamps": "net.ipv4.tcp_timestamps", "ecn": "net.ipv4.tcp_ecn"}
+_TIMESTAMP_BYTES = 12
+MSS = 1448
+"""Payload of a 1500-byte packet with timestamps."""
 _CARRIED = ("name", "cc", "profile", "mss", "validation", "pacing", "paths", "scheduler")
 _MAPPED = (*_CARRIED, *_SWITCHES, "initial_window", "rto_min", "send_buffer", "receive_buffer")
 
@@ -84,20 +88,21 @@ def _both_ends(sender: resolved.Sender) -> dict[str, str]:
     return {sysctl: str(int(bool(asked[key]))) for key, sysctl in _SWITCHES.items() if key in asked}
 
 
-def send_buffer_warning(sender: resolved.Sender) -> list[str]:
-    """Warn about a small send buffer, which a web server does not keep to: nginx filled several times tcp_wmem (docs/manual/kernel.md)."""
-    asked = sender.get("send_buffer")
-    if asked is None or number(asked) >= number(_usual("cubic")["send_buffer"]):
-        return []
-    return [f'no counterpart in the kernel world over one connection, so it has no effect: send_buffer = "{asked}"']
+def payload_of(sender: resolved.Sender) -> int:
+    """Payload bytes of a full packet."""
+    return min(int(sender.get("mss") or MSS), MSS)
+
+
+def header_of(sender: resolved.Sender) -> int:
+    """Bytes of IPv4 and TCP headers of a full packet. Without timestamps Linux would fill their place with payload."""
+    return IP_AND_TCP_HEADER - (0 if sender.get("timestamps", True) else _TIMESTAMP_BYTES)
 
 
 def _window(sender: resolved.Sender) -> dict[str, str]:
     """The client's receive buffer: Linux's window is only the part of it that payload can fill, the simulator's is all of it."""
     if "receive_buffer" not in sender:
         return {}
-    payload = min(int(sender.get("mss") or 1448), 1448)
-    most = round(min(max(number(sender["receive_buffer"]) * _TRUESIZE / payload, 4096.0), _MAX_BUFFER))
+    most = round(min(max(number(sender["receive_buffer"]) * _TRUESIZE / payload_of(sender), 4096.0), _MOST_BUFFER))
     return {"net.ipv4.tcp_rmem": f"4096 {min(131072, most)} {most}"}
 
 
@@ -113,28 +118,77 @@ def _route(sender: resolved.Sender) -> tuple[str, ...]:
 def _not_mapped(sender: resolved.Sender, habits: Mapping[str, Any]) -> list[str]:
     """A warning that names every setting that differs from Linux's behaviour and has no counterpart here."""
     # A resolved sender has the last two only if they differ from the profile's.
-    usual: dict[str, object] = {**_usual(_name(sender)), "delayed_ack": "linux", "window_tuning": True, "tls": "none"}
+    linux: dict[str, Any] = {**_usual(_name(sender)), "delayed_ack": "linux", "window_tuning": True, "tls": "none"}
     if sender.get("sack") is False:
-        usual["loss_detection"] = "newreno"  # what Linux does without SACK (RFC 6582)
+        linux["loss_detection"] = "newreno"  # what Linux does without SACK (RFC 6582)
     # A traffic source is a sender with additional settings (`kind`, `start`, …), which are not settings of a sender.
-    said: Mapping[str, Any] = sender
-    asked = [(key, said[key]) for key in usual if key not in _MAPPED and said.get(key, usual[key]) != usual[key]]
-    asked += [(f"cc.{key}", value) for key, value in habits.items()]
-    if int(sender.get("mss") or 0) > 1448:
-        asked.append(("mss", sender["mss"]))
-    ignored = ", ".join(f"{key} = {_text(value)}" for key, value in asked)
-    return [f"no counterpart in the kernel world, so without effect: {ignored}"] if ignored else []
+    here = {key: value for key, value in linux.items() if key not in _MAPPED}
+    # A web server does not keep to a small send buffer: nginx filled several times tcp_wmem (docs/manual/kernel.md).
+    if number(sender.get("send_buffer", linux["send_buffer"])) < number(linux["send_buffer"]):
+        here["send_buffer"] = linux["send_buffer"]
+    cc = {f"cc.{key}": value for key, value in habits.items()}
+    asked = {**sender, **cc}
+    return without_effect("no counterpart in the kernel world", asked, here | dict.fromkeys(cc) | largest(sender))
+
+
+def largest(sender: resolved.Sender) -> dict[str, object]:
+    """The largest `mss`, for a sender with a larger one: that of a packet of 1500 bytes."""
+    return {"mss": MSS} if int(sender.get("mss") or 0) > MSS else {}
+
+
+def without_effect(why: str, asked: Mapping[str, Any], here: Mapping[str, object]) -> list[str]:
+    """A warning that names the settings that differ from what is in force.
+
+    Args:
+        why: The reason, which begins the warning.
+        asked: The scenario's settings.
+        here: Keys that are not honoured, with the values that are in force.
+    """
+    differing = {key: asked[key] for key, value in here.items() if key in asked and asked[key] != value}
+    ignored = ", ".join(f"{key} = {_text(value)}" for key, value in differing.items())
+    return [f"{why}, so without effect: {ignored}"] if ignored else []
+
+
+_FOR_ALL_FLOWS = {
+    "net.ipv4.tcp_slow_start_after_idle": "validation",
+    "net.ipv4.tcp_pacing_ss_ratio": "pacing",
+    "net.ipv4.tcp_notsent_lowat": "notsent_lowat",
+    **{sysctl: key for key, sysctl in _SWITCHES.items()},
+}
+"""Sysctls, which a namespace has once → keys of a scenario."""
+
+
+def of_other_flows(source: resolved.Traffic, sending: Sending, video: resolved.Sender) -> list[str]:
+    """Keys of cross traffic that a real world has once for all flows, and whose values are others'."""
+    sysctls = translate(source).sysctls
+    keys = [key for sysctl, key in _FOR_ALL_FLOWS.items() if sysctls.get(sysctl) != sending.sysctls.get(sysctl)]
+    own = source.get("receive_buffer")
+    if own != video.get("receive_buffer", own):
+        keys.append("receive_buffer")
+    return [*keys, "mss"] if payload_of(source) > payload_of(video) else keys
 
 
 @cache
 def _usual(cc: str) -> resolved.Sender:
     """The sender that `cc` alone resolves to, with Linux's profile."""
+    return _resolved({"cc": cc})
+
+
+@cache
+def usual_quic(stack: str, client: str) -> Mapping[str, Any]:
+    """The transport that the names of both ends alone resolve to."""
+    return _resolved({"cc": "cubic", "transport": {"name": "quic", "stack": stack, "client": client}})["transport"]
+
+
+def _resolved(sender: Mapping[str, object]) -> resolved.Sender:
     path = {"rate": "1 Mbit/s", "rtt": "10 ms"}
-    found: Scenario = load({"path": [path], "traffic": [{"kind": "bulk"}], "sender": [{"cc": cc}]})
+    found: Scenario = load({"path": [path], "traffic": [{"kind": "bulk"}], "sender": [sender]})
     return found.sender(found.senders[0])
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key} = {_text(of)}' for key, of in value.items())} }}"
     return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from playpath.real.testbed import namespaces
 from playpath.real.testbed.errors import MissingToolError, TestbedError
 from playpath.real.testbed.processes import Identity, end, identify
+from playpath.real.testbed.sockdiag import Diag
 
 FOLDER = Path("/run/playpath")
 _counter = itertools.count()
@@ -94,18 +95,26 @@ class RunState:
                 end(child)
                 removed.append(f"process {child.pid}")
         for name in self.namespaces():
-            for pid in namespaces.processes_in(name):
-                stray = identify(pid)
-                if stray is not None:
-                    end(stray)
-                    removed.append(f"process {pid}")
-            namespaces.delete(name)
+            removed += [f"process {pid}" for pid in delete_namespace(name)]
             removed.append(f"namespace {name}")
         shutil.rmtree(self.folder, ignore_errors=True)
         removed.append(f"folder {self.folder}")
         with contextlib.suppress(OSError):  # other runs have their folders there
             FOLDER.rmdir()
         return removed
+
+
+def delete_namespace(name: str) -> list[int]:
+    """Delete a namespace with its processes, whose ids are returned, and its connections."""
+    strays = [stray for stray in map(identify, namespaces.processes_in(name)) if stray is not None]
+    for stray in strays:
+        end(stray)
+    with contextlib.suppress(FileNotFoundError, TestbedError):  # another run that cleans up may be faster
+        diag = Diag(name)
+        diag.destroy_all()
+        diag.close()
+    namespaces.delete(name)
+    return [stray.pid for stray in strays]
 
 
 def all_runs() -> list[RunState]:

@@ -1,16 +1,16 @@
 """The work of `playpath testbed exec` and `calibrate`: run a program behind a scenario's path, and measure the emulated links."""
 
 import contextlib
+import logging
 import math
 import os
 import socket
 import struct
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from playpath.base.engine import number
 from playpath.base.errors import InputError
@@ -20,11 +20,13 @@ from playpath.real.testbed.emulator import network
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.media import CLIP_S, MANIFEST, ladder, link_into, progressive
 from playpath.real.testbed.players.scene import kind_of, ladder_of
-from playpath.real.testbed.senders import translate
+from playpath.real.testbed.senders import header_of, payload_of, translate
 from playpath.real.testbed.sockdiag import Diag
 from playpath.real.testbed.traffic import BulkFlow
 from playpath.scenario import resolved
 
+_log = logging.getLogger("playpath.real.testbed")
+_CUBIC: resolved.Sender = {"name": "cubic", "cc": {"name": "cubic"}}
 _MSS = 1448
 _BULK_PORT = 9000
 _DATAGRAMS = 300
@@ -46,7 +48,7 @@ def execute(
     scenario: resolved.Document,
     command: Sequence[str],
     *,
-    cc: str | Mapping[str, Any] = "cubic",
+    sender: resolved.Sender = _CUBIC,
     seed: int = 1,
     media: bool = False,
 ) -> int:
@@ -55,11 +57,17 @@ def execute(
     The program's environment has `PLAYPATH_SERVER`, the server's address over the first path;
     `PLAYPATH_SERVER_NAMESPACE`, for programs to be started there with `ip netns exec`; `PLAYPATH_URL`, the URL of a web
     server with a large file `zeros`; with `media` also `PLAYPATH_VIDEO`, the URL of the scenario's video as a file or, for
-    a player of segments, as a manifest. The server's connections use `cc`.
+    a player of segments, as a manifest. The server's connections have the settings of `sender`; there is no cross
+    traffic.
     """
-    sending = translate({"cc": {"name": cc} if isinstance(cc, str) else cc})
-    with Testbed(scenario, seed=seed, realtime=False) as bed:
-        bed.use_control(sending.cc, sending.parameters)
+    sending = translate(sender)
+    unplayed = [f"traffic {group['name']}: does not run beside a program" for group in scenario.get("traffic") or []]
+    for text in (*sending.warnings, *unplayed):
+        _log.warning("%s", text)
+    with Testbed(scenario, seed=seed, mss=payload_of(sender), header_bytes=header_of(sender), realtime=False) as bed:
+        namespaces.write_sysctls(bed.server, sending.sysctls)
+        namespaces.write_sysctls(bed.client, sending.client_sysctls)
+        bed.use_control(sending.cc, sending.parameters, route=sending.route)
         server = bed.start_server()
         server.serve_zeros("zeros", 1 << 36)
         address = bed.ends[0].server_address
@@ -96,7 +104,7 @@ def _wait_for(program: subprocess.Popen[bytes], bed: Testbed) -> int:
             raise
         else:
             bed.check()
-            return status
+            return status if status >= 0 else 128 - status  # as a shell reports a signal
 
 
 def media_of(scenario: resolved.Document, www: Path) -> str:

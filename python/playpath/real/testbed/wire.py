@@ -12,19 +12,26 @@ from typing import Any, cast
 
 from playpath.base.engine import number
 from playpath.real.testbed import mptcp, namespaces, programs
-from playpath.real.testbed.bed import IP_AND_TCP_HEADER, Testbed
+from playpath.real.testbed.bed import Testbed
 from playpath.real.testbed.carriers import Carried, VideoAddress
 from playpath.real.testbed.emulator import PathEnds
 from playpath.real.testbed.errors import MissingToolError, TestbedError
 from playpath.real.testbed.programs import JsonObject
 from playpath.real.testbed.sampling import INTERVAL, Flow
-from playpath.real.testbed.senders import Sending, of_the_client, translate
+from playpath.real.testbed.senders import Sending, largest, of_the_client, translate, usual_quic, without_effect
 from playpath.real.testbed.server import PORT, Server
 from playpath.real.testbed.signalling import REPORTS, Signalling
 from playpath.results.measured import PathCounts, Sides, Subflow
 from playpath.scenario import resolved
 
 _DEVICE = "wire0"
+_OF_THE_QUIC_CLIENT = (
+    "ack_every", "ack_later", "max_ack_delay", "stream_window", "max_stream_window", "connection_window", "certificate_bytes", "tls",
+)  # fmt: skip
+_NO_CLIENT = "rfc"
+"""The default of `client`, which is no real one."""
+_LARGEST_DATAGRAM = 1472
+"""UDP payload of a packet of 1500 bytes."""
 _PATIENCE = 5.0
 
 
@@ -53,7 +60,7 @@ class OwnServer(Server):
         self.access_log = bed.folder / "access.log"
         self._record = bed.folder / "serve-record.json"
         files = ["--access-log", str(self.access_log), "--record", str(self._record)]
-        mtu = str(bed.mss + IP_AND_TCP_HEADER)
+        mtu = str(bed.mtu)
         # Generated and fetched files are in the cache, reached by symbolic links (media.link_into).
         command = [program(), str(self.www), "--follow-links", "--port", str(PORT), "--mtu", mtu]
         self.child = bed.start("serve", "server", [*command, *files, *arguments], is_pillar=True, realtime=True)
@@ -94,12 +101,22 @@ class _Own:
         self._interval = min(INTERVAL, _seconds(scenario))
 
     def translate(self, sender: resolved.Sender) -> Sending:
-        """All settings of the sender apply; the client's kernel gets those that concern both ends.
+        """All settings of the sender apply, those of its client do not; the client's kernel gets those that concern both ends.
 
-        The server's namespace, whose kernel sends the cross traffic, gets the traffic's settings.
+        The server's namespace, whose kernel sends the cross traffic, gets the traffic's settings, and so does the client where the
+        sender has none (QUIC).
         """
-        sysctls = translate(self._traffic[0]).sysctls if self._traffic else {}
-        return Sending("own", {}, sysctls, [], (), of_the_client(sender))
+        first: resolved.Sender = self._traffic[0] if self._traffic else {}
+        sysctls = translate(first).sysctls if first else {}
+        warnings = without_effect(
+            "client and certificate are real ones in the wire world", *self._of_the_client(sender)
+        )
+        return Sending("own", {}, sysctls, warnings, (), of_the_client({**first, **sender}))
+
+    def _of_the_client(self, sender: resolved.Sender) -> tuple[Mapping[str, Any], dict[str, object]]:
+        """A sender's settings, and the keys among them that are not the server's, with the values that are in force."""
+        linux = {"profile": "linux", "delayed_ack": "linux", "window_tuning": True, "tls": "full"}
+        return sender, linux | largest(sender)
 
     def _start(
         self, bed: Testbed, where: Sequence[str], described: Mapping[str, float], signalling: Signalling
@@ -198,7 +215,25 @@ class Wire(_Own):
 
 
 class WireQuic(_Own):
-    """The project's own QUIC with HTTP/3 over one path, on a UDP socket of the server's kernel."""
+    """The project's own QUIC with HTTP/3 over one path, on a UDP socket of the server's kernel.
+
+    Args:
+        client: The scenario's name for the player's QUIC client.
+    """
+
+    def __init__(self, client: str) -> None:
+        super().__init__()
+        self._client = client
+
+    def _of_the_client(self, sender: resolved.Sender) -> tuple[Mapping[str, Any], dict[str, object]]:
+        asked: Mapping[str, Any] = sender["transport"]
+        usual = usual_quic(asked["stack"], asked["client"])
+        here = {key: usual[key] for key in _OF_THE_QUIC_CLIENT}
+        if asked["client"] != _NO_CLIENT:
+            here["client"] = self._client
+        if asked["datagram_bytes"] > _LARGEST_DATAGRAM:
+            here["datagram_bytes"] = _LARGEST_DATAGRAM
+        return asked, here
 
     def prepare(self, bed: Testbed) -> None:
         """Nothing to do."""

@@ -17,6 +17,7 @@ class Bulk:
     ports: tuple[int, ...] = ()
     sends_cmcd = False
     reads_server_data = False
+    takes: tuple[str, ...] = ("kind", "client")
 
     def check(self, scenario: resolved.Document) -> None:
         """Require the program, and a video or `run.duration`."""

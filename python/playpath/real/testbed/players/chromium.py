@@ -62,6 +62,7 @@ class InChromium:
     ports: tuple[int, ...] = ()
     sends_cmcd = True
     reads_server_data = False
+    takes: tuple[str, ...] = ("kind", "client", "ladder", "segment", "audio", "http", "cmcd")
     manifest = media.MANIFEST
 
     def check(self, scenario: resolved.Document) -> None:

@@ -21,6 +21,7 @@ LIBRARY = Library(
     sha256="3a22b1f4576ab294f41e56f156cec7972a5f83edda379416778293ff22d2eb49",
     variable="PLAYPATH_DASHJS",
 )
+_SIGNALLING = ("cmcd_events", "cmcd_interval", "cmsd", "cmsd_mb", "apply_mb", "etp_weight")
 _EVENTS = ("ps", "t", "e", "rr")
 _REPORT_KEYS = [
     "bl", "br", "bs", "d", "dl", "e", "msd", "mtp", "ot", "pr", "rc", "rtp", "sf", "sid", "sn", "st", "sta", "su", "tb", "tbl", "ts",
@@ -35,6 +36,7 @@ class DashJs(InChromium):
     name = "dashjs"
     library = LIBRARY
     reads_server_data = True
+    takes: tuple[str, ...] = (*InChromium.takes, *_SIGNALLING)
 
     def refuse(self, scenario: resolved.Document) -> None:
         """Refuse settings that dash.js does not support."""

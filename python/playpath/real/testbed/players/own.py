@@ -18,6 +18,8 @@ class Own:
     ports: tuple[int, ...] = ()
     sends_cmcd = False
     reads_server_data = True
+    takes: tuple[str, ...] = ()
+    """Nothing is compared with it: it is the simulator's player."""
 
     def check(self, scenario: resolved.Document) -> None:
         program()

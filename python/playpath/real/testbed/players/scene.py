@@ -1,11 +1,14 @@
 """The interface of players of the kernel world: their input, their methods and their results."""
 
+from __future__ import annotations
+
 import os
 import pwd
 import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Protocol, TypedDict
 
@@ -15,9 +18,10 @@ from playpath.real.testbed import media
 from playpath.real.testbed.bed import Testbed
 from playpath.real.testbed.errors import MissingToolError, TestbedError
 from playpath.real.testbed.processes import Child
+from playpath.real.testbed.senders import without_effect
 from playpath.real.testbed.server import Server
 from playpath.results.recorded import EventRecord
-from playpath.scenario import resolved
+from playpath.scenario import Scenario, load, resolved
 
 _STOPPED_PATIENCE = 3.0
 """A player that is stopped by a signal (or traced) for so long counts as hanging."""
@@ -110,6 +114,21 @@ class Scene:
         return self.url(f"{media.link_into(self.server.www, made)}/{manifest}")
 
 
+def not_taken(scenario: resolved.Document, player: Player) -> list[str]:
+    """A warning that names the settings of `[player]` that `player` does not take."""
+    asked = scenario.get("player") or {}
+    here = {key: value for key, value in _usual(asked.get("kind", "progressive")).items() if key not in player.takes}
+    return without_effect(f"{player.name} has its own", asked, here)
+
+
+@cache
+def _usual(kind: str) -> Mapping[str, object]:
+    """What `kind` alone resolves to."""
+    video, path = {"rate": "1 Mbit/s", "duration": "1 s"}, {"rate": "1 Mbit/s", "rtt": "10 ms"}
+    found: Scenario = load({"video": video, "player": {"kind": kind}, "path": [path], "sender": [{"cc": "cubic"}]})
+    return found.resolved["player"] or {}
+
+
 class Player(Protocol):
     """A kind of player. `check` is called before anything is created, `prepare` before the clock starts, then `play`."""
 
@@ -120,6 +139,8 @@ class Player(Protocol):
     """Whether it reports its buffer with every request."""
     reads_server_data: bool
     """Whether it reads server data (CMSD) and can send reports separately from its requests."""
+    takes: tuple[str, ...]
+    """Keys of `[player]` that it honours, or that this choice of a player replaces."""
 
     def check(self, scenario: resolved.Document) -> None:
         """Raise MissingToolError if a program is missing, TestbedError if it cannot play this scenario."""
@@ -182,7 +203,12 @@ def as_nobody(bed: Testbed, name: str) -> tuple[Path, list[str]]:
     os.chown(home, user.pw_uid, user.pw_gid)
     home.chmod(0o700)
     ids = [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
-    return home, [require("util-linux", "setpriv"), *ids, "env", f"HOME={home}", f"XDG_RUNTIME_DIR={home}"]
+    return home, [
+        require("util-linux", "setpriv"),
+        *ids,
+        "env",
+        *(f"{key}={home}" for key in ("HOME", "XDG_RUNTIME_DIR", "TMPDIR")),
+    ]
 
 
 def ladder_of(scenario: resolved.Document) -> tuple[list[float], float]:

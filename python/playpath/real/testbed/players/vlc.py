@@ -48,6 +48,7 @@ class Vlc:
     ports: tuple[int, ...] = ()
     sends_cmcd = False
     reads_server_data = False
+    takes: tuple[str, ...] = ("kind", "client", "buffer", "read_ahead", "ladder", "segment")
 
     def check(self, scenario: resolved.Document) -> None:
         """Require VLC, and a player of kind `progressive` or `dash`."""
