@@ -482,12 +482,12 @@ impl Ranker {
         lost + more / self.together(one, other).max(1) as f64
     }
 
-    /// What a session counts that only one of two has: as much as any difference that there is, and noticeable.
+    /// What a session counts that only one of two has: twice as much as any difference that there is, and noticeable.
     fn most_lost(&self, metric: &Metric) -> f64 {
         let values = self.runs.iter().filter_map(|runs| runs.columns.get(metric.name)).flatten().flatten();
         let (low, high) =
             values.fold((0.0_f64, MOST_UNITS * metric.least), |(low, high), value| (low.min(*value), high.max(*value)));
-        high - low
+        2.0 * (high - low)
     }
 
     /// Unnoticeable differences in the parts of a weighing decide only if nothing else does.
