@@ -359,6 +359,16 @@ def test_a_session_that_never_started_is_worse_than_any_delay():
     assert decision.ranking == ["b", "a"]
 
 
+def test_what_is_no_number_is_missing_and_what_is_infinite_is_refused():
+    played = {"played_s": [60.0] * 10}
+    values = {"a": {"stall_time_s": [float("nan")] * 10, **played}, "b": {"stall_time_s": [2.0] * 10, **played}}
+    assert "between" in Ranker(values, VIDEO_CRITERIA).headline  # it ran for ever
+    with pytest.raises(ValueError, match="a: stall_time_s is infinite"):
+        Ranker({"a": {"stall_time_s": [float("inf")]}, "b": {"stall_time_s": [1.0]}}, VIDEO_CRITERIA)
+    with pytest.raises(ValueError, match="no sender"):
+        Ranker({}, VIDEO_CRITERIA)
+
+
 VALUES = st.lists(st.floats(0, 100), min_size=3, max_size=3)
 
 
