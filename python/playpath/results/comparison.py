@@ -123,7 +123,7 @@ class Comparison(Tabular):
         return Ranker(
             self._columns,
             criteria,
-            is_random=not identical_replicas(self._columns),
+            is_random=self.scenario.has_chance() or not identical_replicas(self._columns),
             prefer=self.scenario.prefer,
             is_race=self.most is not None,
         )
