@@ -164,7 +164,9 @@ class Comparison(Tabular):
             return []
         found: dict[str, Trial] = {}
         criteria = {name: rank for rank, name in enumerate(self.ranker.criteria)}
-        judged = (d for d in self.differences if d.significant and d.metric in criteria)
+        # Who shows less of the film has fewer stalls for it.
+        shows = {sender for sender in self.senders if self.decision.deciding.get(sender) != "played_s"}
+        judged = (d for d in self.differences if d.significant and d.metric in criteria and d.sender in shows)
         proven = [(d.sender, d.metric, d.mean) for d in sorted(judged, key=lambda d: criteria[d.metric])]
         # What makes a sender worse comes before what is proven of it besides, which may speak for it.
         decided = [(d.sender, d.metric, d.mean) for d in self.differences if self._decides(d)]
