@@ -88,6 +88,18 @@ def test_trials_are_for_senders_that_are_told_apart():
     assert result.to_dict()["trials"] == [trial.to_dict()]
 
 
+def test_the_size_of_a_trial_counts_viewers_by_their_weight():
+    """Values of weight 3 are three viewers: the same means, and one variance of fewer values."""
+    heavy = viewers_per_arm([0.0, 10.0], [5.0, 20.0], weights=([3.0, 1.0], [3.0, 1.0]))
+    copied = viewers_per_arm([0.0] * 3 + [10.0], [5.0] * 3 + [20.0])
+    assert heavy is not None
+    assert copied is not None
+    assert heavy > copied
+    assert viewers_per_arm([0.0, 10.0], [5.0, 20.0], weights=([7.0, 7.0], [1.0, 1.0])) == viewers_per_arm(
+        [0, 10], [5, 20]
+    )
+
+
 def test_where_nothing_is_proven_a_trial_finds_what_one_notices():
     result = playpath.compare(SMALL, cc="cubic", vary={"path.queue": "droptail,pie"}, seeds=3)
     (trial,) = result.trials

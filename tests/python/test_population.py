@@ -22,6 +22,7 @@ from playpath.population.distributions import read
 from playpath.population.groups import group_labels
 from playpath.population.judging import judge
 from playpath.population.paths import path_table
+from playpath.population.play import population_cells
 from playpath.run.sanity import doubts_of_population
 from playpath.show.report.population_page import population_page
 
@@ -151,6 +152,25 @@ def test_links_drawn_several_times_are_still_as_many_units(links):
     paths = list(load_population(file).drawn())
     assert [p.unit for p in paths] == [0, 1, 2, 0, 1, 2, 0]
     assert sum(p.weight for p in paths if p.unit == 0) == pytest.approx(1)
+
+
+def test_rows_of_one_viewer_count_as_one(tmp_path):
+    (tmp_path / "users.csv").write_text("viewer,rate_mbps\na,1\na,2\na,3\nb,1\n", encoding="utf-8")
+    file = tmp_path / "population.toml"
+    file.write_text(scenario(own='users = "users.csv"\nsessions = 1'), encoding="utf-8")
+    paths = list(load_population(file).drawn())
+    assert [sum(p.weight for p in paths if p.unit == unit) for unit in (0, 3)] == pytest.approx([1, 1])
+
+
+def test_paths_are_played_in_drawn_order_and_told_in_that_of_the_table(links):
+    """After Ctrl-C those that were played must be a sample, and tables are sorted by something."""
+    for number in range(3, 12):
+        _trace(links, f"link{number}.csv", 2)
+    file = links / "users.toml"
+    file.write_text(scenario(rate='trace = "*.csv"', own="sessions = 1"), encoding="utf-8")
+    found = load_population(file)
+    played = list(dict.fromkeys(cell.point for cell in population_cells(found, 0, found.base.senders)))
+    assert played != sorted(played) == list(range(12))
 
 
 def test_an_index_gives_weights_and_columns(links):

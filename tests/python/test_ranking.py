@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+import playpath
 from playpath.base.metrics import VIDEO_CRITERIA, metric
 from playpath.judge.ranking import Ranker, identical_replicas, is_clear
 
@@ -357,6 +358,49 @@ def test_a_session_that_never_started_is_worse_than_any_delay():
     values = {"a": {"startup_delay_s": [None, 0.1, 0.1]}, "b": {"startup_delay_s": [9.0, 9.0, 9.0]}}
     _, decision = rank(values)
     assert decision.ranking == ["b", "a"]
+
+
+def test_what_is_no_number_is_missing_and_what_is_infinite_is_refused():
+    played = {"played_s": [60.0] * 10}
+    values = {"a": {"stall_time_s": [float("nan")] * 10, **played}, "b": {"stall_time_s": [2.0] * 10, **played}}
+    assert "between" in Ranker(values, VIDEO_CRITERIA).headline  # it ran for ever
+    with pytest.raises(ValueError, match="a: stall_time_s is infinite"):
+        Ranker({"a": {"stall_time_s": [float("inf")]}, "b": {"stall_time_s": [1.0]}}, VIDEO_CRITERIA)
+    with pytest.raises(ValueError, match="no sender"):
+        Ranker({}, VIDEO_CRITERIA)
+
+
+RARE = """
+[video]
+rate = "1 Mbit/s"
+duration = "2 s"
+[[path]]
+rate = "8 Mbit/s"
+rtt = "60 ms"
+loss = {loss}
+[[sender]]
+cc = "cubic"
+[[sender]]
+cc = "newreno"
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "is_random"),
+    [
+        ('"0 %"', False),
+        ('"0.00001 %"', True),
+        (
+            '{ kind = "gilbert_elliott", p = "0.00001 %", r = "10 %", loss_in_good = "0 %", loss_in_bad = "100 %" }',
+            True,
+        ),
+    ],
+)
+def test_a_loss_that_no_seed_met_is_still_random(loss, is_random):
+    result = playpath.compare(RARE.replace("{loss}", loss), seeds=10, until_decided=False, jobs=1)
+    assert result.ranker.is_random == is_random
+    assert any("nothing in this scenario is random" in warning for warning in result.warnings) != is_random
+    assert ("Not proven alike" in result.verdict) == is_random
 
 
 VALUES = st.lists(st.floats(0, 100), min_size=3, max_size=3)

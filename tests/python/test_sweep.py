@@ -123,6 +123,7 @@ WRONG_DESIGNS = [
     ({"axis": [{"keys": ["a", "b"], "values": [[1]]}]}, "1 values for 2 keys"),
     ({"axis": [{"key": "path.loss", "values": ["1 %", "2 %", "1 %"]}]}, 'axis 1: "1 %" stands twice in its values'),
     ({"axis": [{"key": "path.rtt", "values": ["-1 ms"]}]}, "^axis path.rtt: "),
+    ({"axis": [{"key": "run.first_seed", "values": [1, 101]}]}, '`key` = "run.first_seed": cannot vary'),
     ({"seeds": 0}, "from 1 to"),
     ({"seeds": 2_000_000}, "^`seeds`: 2000000 is out of range"),
     ({"sample": {"kind": "grit", "points": 3}}, "latin_hypercube"),

@@ -8,7 +8,7 @@ import pytest
 from conftest import SMALL, playpath_command
 
 import playpath
-from playpath.base.errors import Interrupted
+from playpath.base.errors import InputError, Interrupted
 from playpath.papers.space import filled
 from playpath.run.tune import Range, tune
 
@@ -23,6 +23,12 @@ def test_ranges_as_typed():
     for wrong in ("kp=1..3", "ccplb.kp=1", "ccplb.kp=a..b", "ccplb.kp=3..1", "ccplb.kp=.1..1..2"):
         with pytest.raises(playpath.InputError, match="--param"):
             Range.parse(wrong)
+
+
+def test_values_stay_within_the_range_and_a_range_has_several():
+    assert Range("vegas", "alpha", 0.98996, 0.99996).rounded(0.99996) == 0.99996
+    with pytest.raises(InputError, match="too narrow for values of 4 digits"):
+        Range.parse("cubic.beta=0.123456..0.123457")
 
 
 def test_the_best_set_tried_is_returned_and_judged_on_other_seeds():

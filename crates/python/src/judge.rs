@@ -28,7 +28,7 @@ impl Judge {
         is_race: bool,
     ) -> PyResult<Judge> {
         check_lengths(&values, is_race)?;
-        let runs = values.into_iter().map(|(sender, columns)| Runs { sender, columns }).collect();
+        let runs = numbers(values)?;
         let criteria: Vec<&'static Metric> = criteria.iter().map(|name| verdict::metric(name)).collect();
         let proof = if is_race { Proof::Bets } else { Proof::Tests };
         Ok(Judge { ranker: Ranker::new(runs, &criteria, is_random, &Prefer::parse(prefer), proof) })
@@ -82,6 +82,24 @@ impl Judge {
     fn index(&self, sender: &str) -> PyResult<usize> {
         self.ranker.position(sender).ok_or_else(|| PyKeyError::new_err(sender.to_string()))
     }
+}
+
+/// What is not a number is missing; an infinite value cannot be compared.
+fn numbers(values: Vec<(String, Columns)>) -> PyResult<Vec<Runs>> {
+    if values.is_empty() {
+        return Err(PyValueError::new_err("no sender to judge"));
+    }
+    let is_infinite = |column: &Vec<Option<f64>>| column.iter().flatten().any(|value| value.is_infinite());
+    let runs = |(sender, mut columns): (String, Columns)| {
+        if let Some((name, _)) = columns.iter().find(|(_, column)| is_infinite(column)) {
+            return Err(PyValueError::new_err(format!(
+                "{sender}: {name} is infinite; allowed: finite numbers and None"
+            )));
+        }
+        columns.values_mut().flatten().for_each(|value| *value = value.filter(|value| !value.is_nan()));
+        Ok(Runs { sender, columns })
+    };
+    values.into_iter().map(runs).collect()
 }
 
 fn check_lengths(values: &[(String, Columns)], is_race: bool) -> PyResult<()> {

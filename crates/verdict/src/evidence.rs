@@ -80,16 +80,6 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Rows of equal length; seeds in which a sender has no value are left out by the caller.
-    pub fn new(rows: &[Vec<f64>]) -> Evidence {
-        let largest = rows.iter().flatten().fold(0.0, |most: f64, value| most.max(value.abs()));
-        let noise = 8.0 * f64::EPSILON * largest;
-        Evidence::of(rows.len(), rows[0].len(), |one, other, run| {
-            let found = rows[one][run] - rows[other][run];
-            if found.abs() <= noise { 0.0 } else { found }
-        })
-    }
-
     pub fn of(senders: usize, runs: usize, difference: impl Fn(usize, usize, usize) -> f64) -> Evidence {
         let pair = |at: usize| (0..runs).map(|run| difference(at / senders, at % senders, run)).collect();
         let differences = (0..senders * senders).map(pair).collect();

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 /// The most that a race may err.
 pub const FALSE_WINNERS: f64 = 0.05;
 /// A session's difference is capped at this many times the margin.
-const MAX_UNITS: f64 = 6.0;
+pub(crate) const MOST_UNITS: f64 = 6.0;
 /// The margin as a share of that cap.
 const NOTICED: f64 = 1.0 / MAX_UNITS;
 /// The largest mean that counts as alike, as a share of that: as by tests, one session in ten may differ.
@@ -71,9 +71,10 @@ impl Ranker {
         if won.alike >= wanted {
             return Relation::Alike;
         }
-        let is_ahead = !self.looks_alike(other, one, metric);
-        let is_behind = !self.looks_alike(one, other, metric);
-        let is_apart = (won.worse >= wanted && is_behind) || (won.better >= wanted && is_ahead);
+        // What the bets prove and what the ranking goes by must be the same way round.
+        let looks_worse = |one, other| !self.looks_alike(one, other, metric) && self.is_better(other, one, metric);
+        let is_apart =
+            (won.worse >= wanted && looks_worse(one, other)) || (won.better >= wanted && looks_worse(other, one));
         if is_apart { Relation::Apart } else { Relation::Open }
     }
 

@@ -12,20 +12,21 @@
 //!
 //! The first criterion at which any two senders differ at all (but that of who plays at all) is tested at the full level of "apart".
 //! The others, which are reached only after many runs, share `LATER` of it. A value that is missing (a session that never started to
-//! play has no start-up delay) counts as worse than any other.
+//! play has no start-up delay) counts as worse than any other: a session that only one of two lacks is one in which it lost as much as
+//! can be lost (`most_lost`).
 
 use crate::criteria::{GUARD, Prefer, is_cost, is_only_picture};
 use crate::decision::{Decision, Difference, Relation};
 use crate::evidence::{Evidence, apart_level};
 use crate::metric::metric;
 use crate::preference::{CORNERS, MIDDLE, Preference};
-use crate::race::{self, FIRST_LOOK, Won};
+use crate::race::{self, FIRST_LOOK, MOST_UNITS, Won};
 use crate::standing::by_proof;
 use crate::stats;
 use playpath_record::registry::{Better, Metric};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 const LATER: f64 = 0.4;
 
@@ -50,9 +51,6 @@ pub enum Proof {
     Bets,
 }
 
-/// The senders with as few missing values as a pair, and the evidence on them.
-type Group = Arc<(Vec<usize>, Option<Evidence>)>;
-
 /// All pairwise comparisons of a set of senders.
 pub struct Ranker {
     runs: Vec<Runs>,
@@ -66,7 +64,7 @@ pub struct Ranker {
     pub(crate) preference: Option<Preference>,
     shares: BTreeMap<&'static str, f64>,
     pub(crate) proof: Proof,
-    groups: Mutex<BTreeMap<(&'static str, usize), Group>>,
+    evidence: Mutex<BTreeMap<&'static str, Arc<Evidence>>>,
     pub(crate) bets: Mutex<BTreeMap<(&'static str, usize, usize), Won>>,
 }
 
@@ -103,8 +101,8 @@ impl Ranker {
             });
             steps.insert(steps.iter().take_while(|metric| metric.name == GUARD).count(), metric(MIDDLE));
         }
-        let (shares, groups, bets) = (BTreeMap::new(), Mutex::default(), Mutex::default());
-        let mut ranker = Ranker { runs, criteria, seeds, is_random, steps, preference, shares, proof, groups, bets };
+        let (shares, evidence, bets) = (BTreeMap::new(), Mutex::default(), Mutex::default());
+        let mut ranker = Ranker { runs, criteria, seeds, is_random, steps, preference, shares, proof, evidence, bets };
         ranker.shares = if proof == Proof::Bets { race::shares(&ranker.steps) } else { ranker.share_level() };
         ranker
     }
@@ -253,25 +251,25 @@ impl Ranker {
         if self.proof == Proof::Bets {
             return self.raced(one, other, metric);
         }
-        let Some((group, a, b)) = self.pair(one, other, metric) else {
+        let Some(evidence) = self.evidence(one, other, metric) else {
             let nobody = self.mean(one, metric.name).is_none() && self.mean(other, metric.name).is_none();
             return if nobody { Relation::Alike } else { Relation::Open };
         };
-        let evidence = group.1.as_ref().expect("a pair has evidence");
         let margin = self.tested_margin(one, other, metric);
-        let noticed = evidence.noticed(a, b, margin);
+        let noticed = evidence.noticed(one, other, margin);
         if !self.is_random {
             return if noticed > 0 { Relation::Apart } else { Relation::Alike };
         }
         let is_passed = metric.name == GUARD && self.seeds > 1 && noticed == 0;
-        if is_passed || evidence.are_alike(a, b, margin) {
+        if is_passed || evidence.are_alike(one, other, margin) {
             return Relation::Alike;
         }
         let level = apart_level(self.seeds) * self.share(metric);
-        let is_apart = level > 0.0 && evidence.p_apart(a, b, margin) <= level;
+        let is_apart = level > 0.0 && evidence.p_apart(one, other, margin) <= level;
         // Both on average over the sessions, and between the average sessions.
-        let lost = stats::mean(evidence.differences(a, b)).unwrap_or(0.0);
-        let is_noticed = self.apart_on_average(one, other, metric.name).is_none_or(|loss| loss * lost > 0.0);
+        let lost = stats::mean(evidence.differences(one, other)).unwrap_or(0.0);
+        let average = self.apart_on_average(one, other, metric.name);
+        let is_noticed = average.is_none_or(|loss| self.with_missing(one, other, metric, loss) * lost > 0.0);
         if is_apart && is_noticed { Relation::Apart } else { Relation::Open }
     }
 
@@ -280,15 +278,22 @@ impl Ranker {
         if CORNERS.contains(&metric.name) { 0.0 } else { self.margin(one, other, metric) }
     }
 
-    /// How much more the first loses, by the means of the sessions that both played.
+    /// How much more the first loses of what viewers weigh, by the means of the sessions of which both have a loss.
     fn apart_on_average(&self, one: usize, other: usize, name: &str) -> Option<f64> {
-        self.apart(one, other, name, |sender, name| self.mean_together(one, other, sender, name))
+        self.preference.as_ref().filter(|_| name.starts_with(MIDDLE))?;
+        let whole = self.whole(one, other, name);
+        self.apart(one, other, name, |sender, name| self.mean_of(sender, name, &whole))
     }
 
-    /// The mean of one of two senders over the sessions that both played.
-    fn mean_together(&self, one: usize, other: usize, sender: usize, name: &str) -> Option<f64> {
-        let partner = if sender == one { other } else { one };
-        stats::mean(&self.sessions(sender, partner, name).filter_map(|(own, _)| own).collect::<Vec<_>>())
+    /// The sessions of which both have a value.
+    fn whole(&self, one: usize, other: usize, name: &str) -> Vec<usize> {
+        let is_whole =
+            |session: &usize| self.value(one, name, *session).is_some() && self.value(other, name, *session).is_some();
+        (0..self.together(one, other)).filter(is_whole).collect()
+    }
+
+    fn mean_of(&self, sender: usize, name: &str, sessions: &[usize]) -> Option<f64> {
+        stats::mean(&sessions.iter().filter_map(|session| self.value(sender, name, *session)).collect::<Vec<_>>())
     }
 
     /// How much more the first loses in what viewers weigh, by these values; `None` at any other criterion.
@@ -318,12 +323,11 @@ impl Ranker {
 
     /// Apart in a metric that is no criterion: asked for itself, with the whole level.
     pub(crate) fn is_apart_in(&self, one: usize, other: usize, metric: &'static Metric) -> bool {
-        let Some((group, a, b)) = self.pair(one, other, metric) else { return false };
-        let evidence = group.1.as_ref().expect("a pair has evidence");
+        let Some(evidence) = self.evidence(one, other, metric) else { return false };
         let margin = self.margin(one, other, metric);
         match self.is_random {
-            true => evidence.p_apart(a, b, margin) <= apart_level(self.seeds),
-            false => evidence.noticed(a, b, margin) > 0,
+            true => evidence.p_apart(one, other, margin) <= apart_level(self.seeds),
+            false => evidence.noticed(one, other, margin) > 0,
         }
     }
 
@@ -391,7 +395,8 @@ impl Ranker {
 
     /// What makes most of the difference that viewers would weigh, of what they notice on average, else in single sessions.
     fn largest_part(&self, one: usize, other: usize) -> &'static str {
-        let on_average = self.parts_by(one, other, |sender, name| self.mean_together(one, other, sender, name));
+        let whole = self.whole(one, other, MIDDLE);
+        let on_average = self.parts_by(one, other, |sender, name| self.mean_of(sender, name, &whole));
         if !on_average.is_empty() {
             return self.largest_of(&on_average);
         }
@@ -460,33 +465,50 @@ impl Ranker {
         first.map_or(Ordering::Equal, better)
     }
 
-    /// Sort key over the sessions that `other` also played; smaller is better: first the number of missing values, then the mean in the
-    /// metric's direction.
-    fn badness(&self, sender: usize, other: usize, metric: &Metric) -> (usize, f64) {
-        let column: Vec<Option<f64>> = self.sessions(sender, other, metric.name).map(|(own, _)| own).collect();
-        let there: Vec<f64> = column.iter().copied().flatten().collect();
-        let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
-        (column.len() - there.len(), stats::mean(&there).map_or(0.0, |mean| sign * mean))
+    /// How much worse the first is on average in the sessions that both played.
+    fn lost(&self, one: usize, other: usize, metric: &Metric) -> f64 {
+        let whole = self.whole(one, other, metric.name);
+        let mean = |sender: usize| self.mean_of(sender, metric.name, &whole).unwrap_or(0.0);
+        self.with_missing(one, other, metric, sign(metric) * (mean(one) - mean(other)))
+    }
+
+    /// The same, if `lost` is the average of the sessions of which both have a value.
+    fn with_missing(&self, one: usize, other: usize, metric: &Metric, lost: f64) -> f64 {
+        let lacks = |(own, others): (Option<f64>, Option<f64>)| match (own, others) {
+            (Some(_), Some(_)) => 0.0,
+            pair => missing(pair) * self.most_lost(metric) - lost,
+        };
+        let more: f64 = self.sessions(one, other, metric.name).map(lacks).sum();
+        lost + more / self.together(one, other).max(1) as f64
+    }
+
+    /// What a session counts that only one of two has: twice as much as any difference that there is, and noticeable.
+    fn most_lost(&self, metric: &Metric) -> f64 {
+        let values = self.runs.iter().filter_map(|runs| runs.columns.get(metric.name)).flatten().flatten();
+        let (low, high) =
+            values.fold((0.0_f64, MOST_UNITS * metric.least), |(low, high), value| (low.min(*value), high.max(*value)));
+        2.0 * (high - low)
     }
 
     /// Unnoticeable differences in the parts of a weighing decide only if nothing else does.
     pub(crate) fn is_better(&self, one: usize, other: usize, metric: &Metric) -> bool {
-        let (own, others) = (self.badness(one, other, metric), self.badness(other, one, metric));
-        let noticed = if own.0 == others.0 { self.apart_on_average(one, other, metric.name) } else { None };
-        noticed.filter(|loss| *loss != 0.0).map_or(own < others, |loss| loss < 0.0)
+        let noticed = self.apart_on_average(one, other, metric.name).filter(|loss| *loss != 0.0);
+        noticed.map_or_else(|| self.lost(one, other, metric), |loss| self.with_missing(one, other, metric, loss)) < 0.0
     }
 
     /// Whether the first is not noticeably worse on average.
     pub(crate) fn looks_alike(&self, sender: usize, leader: usize, metric: &Metric) -> bool {
-        let ((missing, mean), (fewest, best)) =
-            (self.badness(sender, leader, metric), self.badness(leader, sender, metric));
-        missing == fewest && (mean == best || mean - best <= self.margin(sender, leader, metric))
+        self.lost(sender, leader, metric) <= self.margin(sender, leader, metric)
     }
 
     /// The first criterion in which the two are not alike, and their relation there.
     fn first_difference(&self, sender: usize, best: usize) -> (Relation, Option<&'static Metric>) {
+        self.first_of(&self.steps, sender, best)
+    }
+
+    fn first_of(&self, steps: &[&'static Metric], sender: usize, best: usize) -> (Relation, Option<&'static Metric>) {
         let mut is_weighed = false;
-        for &metric in &self.steps {
+        for &metric in steps {
             let relation = self.relation_to_best(sender, best, metric);
             is_weighed |= metric.name == MIDDLE && relation == Relation::Alike;
             // Alike for all weights: of the criteria that were weighed, only proven differences still count.
@@ -505,21 +527,24 @@ impl Ranker {
         self.preference.as_ref().is_some_and(|preference| preference.parts().contains(&metric.name))
     }
 
-    /// An open guard criterion at which the best is never behind does not hide the criteria after it.
+    /// An open guard criterion at which the best is never behind does not hide the criteria after it, unless the other is ahead there:
+    /// showing less is no merit.
     fn relation_to_best(&self, sender: usize, best: usize, metric: &'static Metric) -> Relation {
         let relation = self.relation(sender, best, metric);
         if relation != Relation::Open || metric.name != GUARD || self.seeds < 2 {
             return relation;
         }
-        if self.proof == Proof::Bets {
-            return if self.is_behind_once(best, sender, metric) { relation } else { Relation::Alike };
-        }
-        let margin = self.margin(sender, best, metric);
-        let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
-        let is_behind = self.pair(sender, best, metric).is_none_or(|(group, a, b)| {
-            group.1.as_ref().expect("a pair has evidence").differences(a, b).iter().any(|value| -sign * value > margin)
-        });
-        if is_behind { relation } else { Relation::Alike }
+        let is_behind = match self.proof {
+            Proof::Bets => self.is_behind_once(best, sender, metric),
+            Proof::Tests => self.evidence(best, sender, metric).is_none_or(|evidence| {
+                let margin = self.margin(sender, best, metric);
+                evidence.differences(best, sender).iter().any(|value| sign(metric) * value > margin)
+            }),
+        };
+        let after = self.steps.iter().position(|step| step.name == GUARD).map_or(0, |at| at + 1);
+        let next = self.first_of(&self.steps[after..], sender, best).1;
+        let is_ahead = next.is_some_and(|next| self.is_better(sender, best, next));
+        if is_behind || is_ahead { relation } else { Relation::Alike }
     }
 
     /// Further runs until all open comparisons are settled.
@@ -553,9 +578,8 @@ impl Ranker {
         if self.proof == Proof::Bets {
             return self.raced_needs(one, other, metric);
         }
-        let (group, a, b) = self.pair(one, other, metric)?;
         let share = self.shares.get(self.shared(metric))?;
-        group.1.as_ref()?.needs(a, b, self.tested_margin(one, other, metric), *share)
+        self.evidence(one, other, metric)?.needs(one, other, self.tested_margin(one, other, metric), *share)
     }
 
     /// Of "no further apart than the margin", corrected for all pairs; of a weighing that of the corner which is least sure.
@@ -570,8 +594,7 @@ impl Ranker {
         if self.proof == Proof::Bets {
             return Some(self.raced_p(one, other, metric));
         }
-        let (group, a, b) = self.pair(one, other, metric)?;
-        Some(group.1.as_ref()?.p_apart(a, b, self.tested_margin(one, other, metric)))
+        Some(self.evidence(one, other, metric)?.p_apart(one, other, self.tested_margin(one, other, metric)))
     }
 
     pub(crate) fn share(&self, metric: &Metric) -> f64 {
@@ -599,50 +622,45 @@ impl Ranker {
     /// Whether any two senders differ at a criterion in any run.
     fn differs(&self, metric: &'static Metric) -> bool {
         (0..self.runs.len()).any(|sender| match metric.name {
-            GUARD => self.pair(0, sender, metric).is_none_or(|(group, a, b)| {
-                group.1.as_ref().is_some_and(|found| found.noticed(a, b, self.margin(0, sender, metric)) > 0)
-            }),
+            GUARD => self
+                .evidence(0, sender, metric)
+                .is_none_or(|found| found.noticed(0, sender, self.margin(0, sender, metric)) > 0),
             name => self.column(sender, name) != self.column(0, name),
         })
     }
 
-    fn groups(&self) -> MutexGuard<'_, BTreeMap<(&'static str, usize), Group>> {
-        self.groups.lock().expect("no holder panics")
+    /// The evidence on all senders, if these two have values; who has none at all may have another player.
+    fn evidence(&self, one: usize, other: usize, metric: &'static Metric) -> Option<Arc<Evidence>> {
+        self.mean(one, metric.name)?;
+        self.mean(other, metric.name)?;
+        let mut known = self.evidence.lock().expect("no holder panics");
+        Some(known.entry(metric.name).or_insert_with(|| Arc::new(self.gathered(metric))).clone())
     }
 
-    /// The evidence on all senders with as few missing values as these two, and their places in it.
-    fn pair(&self, one: usize, other: usize, metric: &'static Metric) -> Option<(Group, usize, usize)> {
-        let missing = |sender: usize| self.column(sender, metric.name).iter().filter(|value| value.is_none()).count();
-        let key = (metric.name, missing(one));
-        if missing(other) != key.1 {
-            return None;
-        }
-        let group = self.groups().get(&key).cloned();
-        let group = group.unwrap_or_else(|| {
-            let members: Vec<usize> = (0..self.runs.len()).filter(|sender| missing(*sender) == key.1).collect();
-            let made: Group = Arc::new((members.clone(), self.evidence(&members, metric.name)));
-            self.groups().insert(key, made.clone());
-            made
-        });
-        let place = |sender: usize| group.0.iter().position(|member| *member == sender).expect("a member");
-        let (a, b) = (place(one), place(other));
-        group.1.is_some().then_some((group, a, b))
-    }
-
-    fn evidence(&self, members: &[usize], name: &str) -> Option<Evidence> {
-        let columns: Vec<Vec<Option<f64>>> = members.iter().map(|sender| self.column(*sender, name)).collect();
+    fn gathered(&self, metric: &'static Metric) -> Evidence {
+        let columns: Vec<Vec<Option<f64>>> =
+            (0..self.runs.len()).map(|sender| self.column(sender, metric.name)).collect();
+        let largest = columns.iter().flatten().flatten().fold(0.0, |most: f64, value| most.max(value.abs()));
+        let (noise, most) = (8.0 * f64::EPSILON * largest, sign(metric) * self.most_lost(metric));
         // Who has left a race has fewer.
-        let is_there = |seed: &usize| columns.iter().all(|column| column.get(*seed).is_some_and(Option::is_some));
-        let whole: Vec<usize> = (0..self.seeds).filter(is_there).collect();
-        if CORNERS.contains(&name) && !whole.is_empty() {
-            let loss = |one: usize, other: usize, run: usize| {
-                let value = |sender: usize, name: &str| self.value(sender, name, whole[run]);
-                self.apart(members[one], members[other], name, value).unwrap_or(0.0)
-            };
-            return Some(Evidence::of(members.len(), whole.len(), loss));
-        }
-        let row = |column: &Vec<Option<f64>>| whole.iter().filter_map(|seed| column[*seed]).collect();
-        let rows: Vec<Vec<f64>> = columns.iter().map(row).collect();
-        (!whole.is_empty()).then(|| Evidence::new(&rows))
+        let runs = columns.iter().map(Vec::len).min().unwrap_or(0);
+        Evidence::of(columns.len(), runs, |one, other, run| match (columns[one][run], columns[other][run]) {
+            (Some(_), Some(_)) if CORNERS.contains(&metric.name) => {
+                self.apart(one, other, metric.name, |sender, name| self.value(sender, name, run)).unwrap_or(0.0)
+            }
+            (Some(a), Some(b)) if (a - b).abs() <= noise => 0.0,
+            (Some(a), Some(b)) => a - b,
+            pair => missing(pair) * most,
+        })
     }
+}
+
+/// 1 if less is better.
+fn sign(metric: &Metric) -> f64 {
+    if metric.better == Better::Higher { -1.0 } else { 1.0 }
+}
+
+/// Of a pair without both values: 1 if only the first lacks one, -1 if only the second does.
+fn missing((own, others): (Option<f64>, Option<f64>)) -> f64 {
+    f64::from(u8::from(own.is_none())) - f64::from(u8::from(others.is_none()))
 }

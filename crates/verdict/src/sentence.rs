@@ -45,6 +45,9 @@ pub fn sentence(ranker: &Ranker, decision: &Decision) -> String {
             if figures.is_empty() { "" } else { ": " }
         );
     }
+    if ranker.seeds == 0 {
+        return "Undecided: no run. Run some seeds.".into();
+    }
     if ranker.seeds < 2 {
         let colon = if figures.is_empty() { "" } else { ": " };
         let leaders = leaders(ranker, decision);
@@ -300,12 +303,21 @@ impl<'a> Wording<'a> {
         if found.is_empty() { String::new() } else { format!(", though {found}") }
     }
 
+    /// Who shows noticeably less of the film than the best has fewer stalls for it: no merit, and not told as one.
+    fn is_merit(&self, sender: usize, metric: &'static Metric) -> bool {
+        let best = self.ranker.index(self.best);
+        let is_there = self.ranker.criteria.iter().find(|criterion| criterion.name == GUARD);
+        is_there.is_none_or(|guard| self.ranker.looks_alike(sender, best, guard))
+            || !self.ranker.is_better(sender, best, metric)
+    }
+
     /// Criterion by criterion, the figures of all of these senders that are apart from the best there, once.
     fn proven(&self, senders: &[&String], counts: impl Fn(usize, &Metric) -> bool) -> String {
         let part = |metric: &&'static Metric| {
             let bests = self.shown(self.best, metric)?;
             let is_wanted = |sender: &&String| {
                 self.is_proven(sender, metric)
+                    && self.is_merit(self.ranker.index(sender), metric)
                     && counts(self.ranker.index(sender), metric)
                     && !self.described.borrow().contains(&((*sender).clone(), metric.name))
             };

@@ -8,7 +8,7 @@ theory t tests, The American Statistician 35, 1981).
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from statistics import NormalDist, variance
+from statistics import NormalDist
 
 from playpath.base.metrics import format_value, metric
 
@@ -50,8 +50,15 @@ class Trial:
         return asdict(self)
 
 
-def viewers_per_arm(one: Sequence[float], other: Sequence[float], apart: float | None = None) -> int | None:
+def viewers_per_arm(
+    one: Sequence[float],
+    other: Sequence[float],
+    apart: float | None = None,
+    *,
+    weights: Sequence[Sequence[float]] | None = None,
+) -> int | None:
     """Viewers in each of two arms needed to find a difference `apart` of the means; by default the difference in these values.
+    `weights`: how many viewers each value of either stands for.
 
     None for fewer than two values or equal means, and if `apart` is given and the values do not vary.
 
@@ -65,11 +72,28 @@ def viewers_per_arm(one: Sequence[float], other: Sequence[float], apart: float |
     """
     if len(one) < 2 or len(other) < 2:
         return None
-    spread = variance(one) + variance(other)
+    own, others = weights or ([1.0] * len(one), [1.0] * len(other))
+    if min(_kish(own), _kish(others)) <= 1:
+        return None
+    spread = _variance(one, own) + _variance(other, others)
     if spread == 0 and apart is not None:
         return None  # nothing is known about how viewers vary
     if apart is None:
-        apart = math.fsum(one) / len(one) - math.fsum(other) / len(other)
+        apart = _mean(one, own) - _mean(other, others)
     if apart == 0:
         return None
-    return max(_MIN, math.ceil(spread * (_REACH / apart) ** 2 + _EDGE**2 / 4))
+    return max(_FEWEST, math.ceil(spread * (_REACH / apart) ** 2 + _EDGE**2 / 4))
+
+
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    return math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / math.fsum(weights)
+
+
+def _variance(values: Sequence[float], weights: Sequence[float]) -> float:
+    """Of viewers, of whom each value stands for as many as its weight says; corrected for Kish's effective number of values."""
+    middle, kish = _mean(values, weights), _kish(weights)
+    return _mean([(value - middle) ** 2 for value in values], weights) * kish / (kish - 1)
+
+
+def _kish(weights: Sequence[float]) -> float:
+    return math.fsum(weights) ** 2 / math.fsum(weight * weight for weight in weights)

@@ -352,13 +352,20 @@ class PopulationResult(Tabular):
         proven = (name for name, shown in found.items() if shown is not None and not shown.low <= 0 <= shown.high)
         name = next(proven, None)
         by = name or next(one for one in self.viewer_criteria if one != "played_s")
-        arms = [[value for value in self.values(sender, by).tolist() if not math.isnan(value)] for sender in both]
-        if min(map(len, arms)) < 2:
+        (one, own), (other, others) = (self._weighed(sender, by) for sender in both)
+        if min(len(one), len(other)) < 2:
             return None
-        means = [math.fsum(arm) / len(arm) for arm in arms]
-        apart = means[0] - means[1] if name else metric(by).margin(*means)
-        count = viewers_per_arm(arms[0], arms[1], None if name else apart)
+        shown = found[by]
+        margin = metric(by).margin(np.average(one, weights=own), np.average(other, weights=others))
+        apart = shown.value if name and shown else float(margin)
+        count = viewers_per_arm(one, other, apart, weights=(own, others))
         return None if count is None else Trial(*both, by, apart, name is not None, count)
+
+    def _weighed(self, sender: str, name: str) -> tuple[list[float], list[float]]:
+        """A sender's sessions with a value: their values and weights."""
+        values = self.values(sender, name)
+        there = ~np.isnan(values)
+        return values[there].tolist(), self.keys["weight"].head(len(values)).to_numpy()[there].tolist()
 
     @property
     def is_decided(self) -> bool:
@@ -595,7 +602,9 @@ class PopulationResult(Tabular):
         target = Path(folder)
         for name, frame in (("sessions", self.table), ("paths", self.paths), ("failed", self.failed)):
             write_frame(target / f"{name}.parquet", frame)
-        write_text(target / "population.json", json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n")
+        write_text(
+            target / "population.json", json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        )
 
     @classmethod
     def load(cls, folder: str | Path) -> PopulationResult:

@@ -121,9 +121,9 @@ def _report(progress: Progress, before: int, total: int, done: int) -> None:
 
 
 def population_cells(loaded: Population, first: int, racing: Collection[str]) -> Iterator[Cell]:
-    """All sessions of these senders from path number `first` on, in the order of paths, seeds, senders."""
+    """All sessions of these senders from path number `first` on, path by path, seed by seed, sender by sender."""
     version = engine.version()
-    for path in map(loaded.path, range(first, loaded.paths)):
+    for path in map(loaded.path, loaded.in_drawn_order(range(first, loaded.paths))):
         found = [variant for variant in variants(loaded.base, dict(path.settings)) if variant.sender in racing]
         for seed in loaded.seeds(path.index):
             for variant in found:
@@ -152,8 +152,13 @@ def _gather(
     last = [ends.get(sender, loaded.paths) for sender in loaded.base.senders]
     wanted = [loaded.sessions * sum(path < end for end in last) for path in counted["path"]]
     whole = counted.filter(pl.col("len") == pl.Series(wanted, dtype=pl.UInt32))["path"]
-    failed = rows.filter(pl.col("error").is_not_null()).select("path", "sender", "seed", "error")
-    table = rows.filter(pl.col("path").is_in(whole.implode())).drop("error", "engine_version", "scenario_sha256")
+    failed = (
+        rows.filter(pl.col("error").is_not_null())
+        .select("path", "sender", "seed", "error")
+        .sort("path", maintain_order=True)
+    )
+    finished = rows.filter(pl.col("path").is_in(whole.implode())).sort("path", maintain_order=True)
+    table = finished.drop("error", "engine_version", "scenario_sha256")
     if table.is_empty():
         reason = failed["error"][0] if failed.height else "no path was finished"
         error = Interrupted if interrupted else RunError

@@ -29,7 +29,8 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -109,8 +110,13 @@ class Population:
         first: dict[str, int] = {}
         return [first.setdefault(unit.viewer or f"/{number}", number) for number, unit in enumerate(self.units)]
 
+    @cached_property
+    def _rows(self) -> Counter[int]:
+        """For each viewer, by the number of its first unit, how many units are its."""
+        return Counter(self.viewers)
+
     def drawn(self) -> Iterator[DrawnPath]:
-        """The paths. They are always the same, and a smaller number of paths is a prefix of a larger one."""
+        """The paths. They are always the same, and a smaller number of paths is a prefix of a larger one that is less than all units."""
         return (self.path(index) for index in range(self.paths))
 
     def path(self, index: int) -> DrawnPath:
@@ -122,7 +128,10 @@ class Population:
         unit = self.units[number]
         copies = (self.paths - index % len(self.units) - 1) // len(self.units) + 1
         drawn = {**settings, **unit.settings}
-        return DrawnPath(index, self.viewers[number], unit.name, unit.weight / copies, drawn, unit.groups)
+        viewer = self.viewers[number]
+        # Rows of one viewer count as one, however many there are.
+        weight = unit.weight / copies / self._rows[viewer]
+        return DrawnPath(index, viewer, unit.name, weight, drawn, unit.groups)
 
     def explain(self, index: int, message: str, changed: Container[str] = ()) -> str:
         """What is wrong with a setting of the path of that number, told of where it is written, not of an option or an axis; other
@@ -149,6 +158,12 @@ class Population:
             if self.paths >= len(numbers) and not self.is_shuffled
             else sorted(numbers, key=lambda i: self._share("unit", i))
         )
+
+    def in_drawn_order(self, paths: Iterable[int]) -> list[int]:
+        """Numbers of paths in the order in which they are played: tables are sorted by something, and what is there after Ctrl-C must
+        be a sample.
+        """
+        return sorted(paths, key=lambda index: self._share("play", index))
 
     def _share(self, key: str, index: int) -> float:
         """A number in (0, 1) that depends only on the seed, the name and the number."""

@@ -123,7 +123,7 @@ class Comparison(Tabular):
         return Ranker(
             self._columns,
             criteria,
-            is_random=not identical_replicas(self._columns),
+            is_random=self.scenario.has_chance() or not identical_replicas(self._columns),
             prefer=self.scenario.prefer,
             is_race=self.most is not None,
         )
@@ -164,7 +164,9 @@ class Comparison(Tabular):
             return []
         found: dict[str, Trial] = {}
         criteria = {name: rank for rank, name in enumerate(self.ranker.criteria)}
-        judged = (d for d in self.differences if d.significant and d.metric in criteria)
+        # Who shows less of the film has fewer stalls for it.
+        shows = {sender for sender in self.senders if self.decision.deciding.get(sender) != "played_s"}
+        judged = (d for d in self.differences if d.significant and d.metric in criteria and d.sender in shows)
         proven = [(d.sender, d.metric, d.mean) for d in sorted(judged, key=lambda d: criteria[d.metric])]
         # What makes a sender worse comes before what is proven of it besides, which may speak for it.
         decided = [(d.sender, d.metric, d.mean) for d in self.differences if self._decides(d)]

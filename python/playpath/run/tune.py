@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -32,6 +34,10 @@ from playpath.scenario import Scenario, load, parse_choice
 
 _PARAM = re.compile(r"(?P<cc>[\w./:-]+)\.(?P<name>\w+)=(?P<low>[-+.\de]+)\.\.(?P<high>[-+.\de]+)")
 _WEIGHT = 0.1
+_DIGITS = 4
+"""Significant digits of a value that is tried."""
+_FEWEST_VALUES = 10
+"""Of so many digits a range must hold at least as many."""
 ANY_CONTROL = "newreno"
 """Keys that are ignored when scenarios are compared: they only say which control is tuned."""
 _POPULATION = 6
@@ -53,6 +59,14 @@ class Range:
     low: float
     high: float
 
+    def __post_init__(self) -> None:
+        step = 10.0 ** (math.floor(math.log10(max(abs(self.low), abs(self.high), sys.float_info.min))) + 1 - _DIGITS)
+        if self.high - self.low < _FEWEST_VALUES * step:
+            raise InputError(
+                f"--param '{self.cc}.{self.name}={self.low}..{self.high}': too narrow for values of {_DIGITS} digits; "
+                f"allowed: ends at least {_FEWEST_VALUES * step:g} apart"
+            )
+
     @classmethod
     def parse(cls, text: str) -> Range:
         """Read `CC.PARAMETER=LOW..HIGH`."""
@@ -65,6 +79,10 @@ class Range:
             raise InputError(f"--param '{text}': {low:g} is not below {high:g}")
         assert found is not None
         return cls(found["cc"], found["name"], low, high)
+
+    def rounded(self, value: float) -> float:
+        """A value that is worth trying, within the range."""
+        return min(max(float(f"{value:.{_DIGITS}g}"), self.low), self.high)
 
     def __str__(self) -> str:
         return f"{self.cc}.{self.name}={self.low:g}..{self.high:g}"
@@ -244,7 +262,7 @@ class _Search:
         return min(self.history, key=lambda tried: tried[1])[0]
 
     def _score(self, point: np.ndarray) -> float:
-        parameters = {r.name: float(f"{x:.4g}") for r, x in zip(self._ranges, point, strict=True)}
+        parameters = {r.name: r.rounded(x) for r, x in zip(self._ranges, point, strict=True)}
         for tried, score in self.history:
             if tried == parameters:
                 return score

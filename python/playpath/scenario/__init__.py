@@ -58,6 +58,8 @@ class Written(TypedDict):
 
 _LOGS = {".csv", ".tsv", ".parquet", ".jsonl", ".har", ".log"}
 """File endings of logs and tables from players or servers."""
+_CHANCES = ("loss", "corruption", "reordering", "errors", "misses", "hangs")
+"""Settings whose shares are probabilities."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,16 @@ class Scenario:
     def prefer(self) -> str:
         """What comes first in the verdict: `[verdict] prefer`."""
         return str((self.resolved.get("verdict") or {}).get("prefer", "range"))
+
+    def has_chance(self, point: Mapping[str, Any] | None = None) -> bool:
+        """Whether a packet, or an answer of the origin, may be lost or late by chance, at a point that changes settings: then seeds that
+        are all alike show no more than that it is rare.
+        """
+        changed = [(part, value) for key, value in (point or {}).items() for part in key.split(".") if part in _CHANCES]
+        if changed:
+            return any(_is_chance(value, part) for part, value in changed)
+        played = [self, *self.variants.values()]
+        return any(_is_chance(one.resolved.get(part)) for one in played for part in ("path", "link", "origin"))
 
     @property
     def has_video(self) -> bool:
@@ -494,3 +506,13 @@ def split_outside(text: str) -> list[str]:
             start = i + 1
     parts.append(text[start:].strip())
     return [part for part in parts if part]
+
+
+def _is_chance(value: Any, key: str = "") -> bool:
+    """Whether there is a share above zero under one of `_CHANCES`."""
+    if isinstance(value, Mapping):
+        return any(_is_chance(own, key if key in _CHANCES else name) for name, own in value.items())
+    if isinstance(value, list | tuple):
+        return any(_is_chance(own, key) for own in value)
+    is_share = key in _CHANCES and isinstance(value, str) and value.endswith("%")
+    return is_share and value.removesuffix("%").strip().strip("0.") != ""

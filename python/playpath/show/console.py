@@ -39,7 +39,7 @@ _CONTROLS = {
 
 def print_json(value: Any) -> None:
     """One JSON value and a line break on stdout."""
-    write_answer(json.dumps(value) + "\n")  # escaped: any encoding of stdout can take it
+    write_answer(json.dumps(value, allow_nan=False) + "\n")  # escaped: any encoding of stdout can take it
 
 
 def plain(text: str) -> str:
@@ -104,7 +104,9 @@ def print_comparison(result: Comparison) -> None:
     shown = "median (95 % interval)" if seeds >= MIN_FOR_INTERVAL else "mean"
     fewer = [f"{sender} stopped after {count}" for sender, count in result.left.items()]
     raced = [] if result.most is None else [f"a race of {result.table.height} sessions, at most {result.most} seeds"]
-    played = "; ".join([f"{seeds} seed{'s' if seeds > 1 else ''}, the same for all", *fewer, *raced])
+    played = "; ".join(
+        [f"{seeds} seed{'s' if seeds > 1 else ''}{'' if fewer else ', the same for all'}", *fewer, *raced]
+    )
     out.print(f"[dim]{shown}; {plain(played)}[/dim]", soft_wrap=not out.is_terminal)
     if viewer:
         print_table(_fitting(lambda stacked: _means("what the viewer sees", result, viewer, stacked=stacked)))

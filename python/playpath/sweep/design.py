@@ -140,6 +140,8 @@ def load_design(
     if not axes:
         raise InputError("the design has no [[axis]]; give at least one, with `key` and `values`")
     keys = [key for axis in axes for key in axis.keys]
+    if given := next((key for key in keys if key in ("run.seeds", "run.first_seed")), None):
+        raise InputError(f'`key` = "{given}": cannot vary, as all points play the same seeds; give the design `seeds`')
     if again := next((key for key in keys if keys.count(key) > 1), None):
         raise InputError(f"the design has two axes for `{again}`; give one")
     base = _base(raw, folder, seeds, senders)

@@ -148,10 +148,11 @@ class SweepResult(Tabular):
             for key, part in parts.items()
         }
         criteria = VIDEO_CRITERIA if self.base.has_video else BULK_CRITERIA
+        point = {key: group[key][0] for key in self.keys} if group.height else {}
         return Ranker(
             values,
             criteria,
-            is_random=not identical_replicas(values),
+            is_random=self.base.has_chance(point) or not identical_replicas(values),
             prefer=self.base.prefer,
             is_race=self.most is not None,
         )
