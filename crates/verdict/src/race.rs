@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 /// The most that a race may err.
 pub const FALSE_WINNERS: f64 = 0.05;
 /// A session's difference is capped at this many times the margin.
-pub(crate) const MOST_UNITS: f64 = 6.0;
+pub(crate) const MAX_UNITS: f64 = 6.0;
 /// The margin as a share of that cap.
 const NOTICED: f64 = 1.0 / MAX_UNITS;
 /// The largest mean that counts as alike, as a share of that: as by tests, one session in ten may differ.

@@ -20,7 +20,7 @@ use crate::decision::{Decision, Difference, Relation};
 use crate::evidence::{Evidence, apart_level};
 use crate::metric::metric;
 use crate::preference::{CORNERS, MIDDLE, Preference};
-use crate::race::{self, FIRST_LOOK, MOST_UNITS, Won};
+use crate::race::{self, FIRST_LOOK, MAX_UNITS, Won};
 use crate::standing::by_proof;
 use crate::stats;
 use playpath_record::registry::{Better, Metric};
@@ -486,7 +486,7 @@ impl Ranker {
     fn most_lost(&self, metric: &Metric) -> f64 {
         let values = self.runs.iter().filter_map(|runs| runs.columns.get(metric.name)).flatten().flatten();
         let (low, high) =
-            values.fold((0.0_f64, MOST_UNITS * metric.least), |(low, high), value| (low.min(*value), high.max(*value)));
+            values.fold((0.0_f64, MAX_UNITS * metric.least), |(low, high), value| (low.min(*value), high.max(*value)));
         2.0 * (high - low)
     }
 
