@@ -157,6 +157,7 @@ impl Scenario {
         scenario.check_rules()?;
         scenario.check_traffic()?;
         scenario.require_something_to_run()?;
+        scenario.check_preference(&root)?;
         if scenario.run.transport == "ideal" {
             scenario.ideal = Some(ideal::link(&scenario)?);
         }
@@ -212,6 +213,21 @@ impl Scenario {
             json["choice"] = self.choices.iter().map(entry).collect();
         }
         json
+    }
+
+    /// A quality of experience that no session of this player has cannot come first.
+    fn check_preference(&self, root: &Table) -> Result<(), ScenarioError> {
+        let player = self.player.as_ref();
+        let (has_value, kinds) = match self.prefer {
+            "qoe_linear" | "qoe_linear_pensieve" => (player.is_some_and(PlayerSpec::adapts), "\"dash\""),
+            "p1203_o35" => (player.is_some_and(PlayerSpec::shows_pictures), "\"dash\" or \"progressive\""),
+            _ => return Ok(()),
+        };
+        if has_value {
+            return Ok(());
+        }
+        let problem = format!("\"{}\" needs `player.kind` = {kinds}", self.prefer);
+        Err(root.table("verdict").expect("it was read").error("prefer", problem))
     }
 
     fn check_paths(&self, root: &Table) -> Result<(), ScenarioError> {

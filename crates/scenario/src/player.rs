@@ -95,7 +95,7 @@ impl PlayerSpec {
 
     /// A setting by which player and server tell one another more than requests and responses.
     pub(crate) fn tells_beyond_requests(&self) -> Option<&'static str> {
-        if self.entry.name != "dash" {
+        if !self.adapts() {
             return None;
         }
         let is_set =
@@ -107,14 +107,22 @@ impl PlayerSpec {
         self.origin.as_ref()
     }
 
+    pub(crate) fn adapts(&self) -> bool {
+        self.entry.name == "dash"
+    }
+
+    pub(crate) fn shows_pictures(&self) -> bool {
+        self.entry.name != "agent"
+    }
+
     /// Whether a viewer can go to another place in the video.
     pub(crate) fn can_seek(&self) -> bool {
-        self.entry.name == "dash" && self.settings.optional::<playpath_units::Duration>("latency_target").is_none()
+        self.adapts() && self.settings.optional::<playpath_units::Duration>("latency_target").is_none()
     }
 
     /// Several responses side by side on one connection.
     pub(crate) fn speaks_http2(&self) -> bool {
-        self.entry.name == "dash" && self.settings.word("http") == "h2"
+        self.adapts() && self.settings.word("http") == "h2"
     }
 
     /// The rule of the user's own that `abr` names.
@@ -139,7 +147,7 @@ impl PlayerSpec {
     fn with_rule_of(&self, sender: &SenderSpec) -> Result<Cow<'_, PlayerSpec>, ScenarioError> {
         let Some(rule) = &sender.abr else { return Ok(Cow::Borrowed(self)) };
         let mut player = self.clone();
-        if self.entry.name != "dash" {
+        if !self.adapts() {
             let (name, kind) = (&sender.name, self.entry.name);
             let message = format!(
                 "sender \"{name}\": `abr` needs a player that adapts; `player.kind` is \"{kind}\", not \"dash\""
@@ -158,7 +166,7 @@ impl PlayerSpec {
 
     /// The same player with a rule from outside the registry. Error: a player that does not adapt.
     pub fn with_rule(&self, rule: abr::Prototype) -> Result<PlayerSpec, ScenarioError> {
-        if self.entry.name != "dash" {
+        if !self.adapts() {
             let kind = self.entry.name;
             return Err(ScenarioError::new(format!(
                 "`player.kind` = \"{kind}\" does not adapt; an ABR rule needs \"dash\""

@@ -895,3 +895,18 @@ fn what_a_path_takes_and_when_it_is_used() {
     expect(&path("mtu = \"20 B\""), &["`path[0].mtu`", "20 B is not a valid MTU; allowed: 68 B to 4 GB"]);
     expect(&path("backup = \"yes\""), &["`path[0].backup`", "allowed: true, false"]);
 }
+
+#[test]
+fn a_quality_of_experience_that_the_player_has_not_is_refused() {
+    let preferring = |kind: &str, what: &str| {
+        let bare = with("kind = \"progressive\"\nbuffer = \"1 s\"\n", &format!("kind = \"{kind}\"\n"));
+        format!("{bare}[verdict]\nprefer = \"{what}\"\n")
+    };
+    let adapting = "ladder = \"1 Mbit/s\"\nsegment = \"2 s\"";
+    for what in ["qoe_linear", "qoe_linear_pensieve"] {
+        expect(&preferring("progressive", what), &["`verdict.prefer`", what, "needs `player.kind` = \"dash\""]);
+        parse(&preferring(&format!("dash\"\n{adapting}\n#"), what));
+    }
+    expect(&preferring("agent", "p1203_o35"), &["`verdict.prefer`", "\"progressive\""]);
+    parse(&preferring("progressive", "p1203_o35"));
+}
