@@ -631,7 +631,9 @@ fn put(
     let (&part, mut rest) = parts.split_first().expect("a key has a part");
     let at = format!("{at}{part}");
     if rest.is_empty() {
-        table.insert(part.to_string(), value.clone());
+        let is_up = at.ends_with("up.queue");
+        let value = if part == "queue" { queue::replacing(table.get(part), value, is_up) } else { value.clone() };
+        table.insert(part.to_string(), value);
         places.push(at);
         return Ok(());
     }

@@ -910,3 +910,21 @@ fn a_quality_of_experience_that_the_player_has_not_is_refused() {
     expect(&preferring("agent", "p1203_o35"), &["`verdict.prefer`", "\"progressive\""]);
     parse(&preferring("progressive", "p1203_o35"));
 }
+
+#[test]
+fn a_queue_set_by_its_kind_alone_keeps_the_limit_in_its_place() {
+    let limit = |text: &str, key: &str| {
+        let set = json!({ "set": { key: "fq_codel" } });
+        let path = &Scenario::parse(text, &set, &no_files).expect("right").to_json()["path"][0];
+        let queue = if key == "path.queue" { &path["queue"] } else { &path["up"]["queue"] };
+        assert_eq!(queue["kind"], "fq_codel");
+        queue["limit"].clone()
+    };
+    assert_eq!(limit(GOOD, "path.queue"), "50 kB");
+    assert_eq!(limit(&with("\"50 kB\"", "{ kind = \"pie\", limit = \"9 packets\" }"), "path.queue"), "9 packets");
+    // The defaults: one bandwidth-delay product down, 1000 packets up.
+    assert_eq!(limit(&with("queue = \"50 kB\"", ""), "path.queue"), "1 bdp");
+    assert_eq!(limit(GOOD, "path.up.queue"), "1000 packets");
+    // A kind that stands there keeps its own limit.
+    assert_eq!(limit(&with("50 kB", "pie"), "path.queue"), "10240 packets");
+}
