@@ -68,7 +68,7 @@ impl PlayerSpec {
         }
         let spec = PlayerSpec { entry, settings, own_rule, rule: None, origin };
         // Settings that do not fit together are found now, not in the first run.
-        spec.build(video, 1448, RootSeed(0)).map_err(|e| table.as_ref().unwrap_or(root).error("player", e))?;
+        spec.build(video, 1448, RootSeed(0)).map_err(|e| root.error("player", e))?;
         Ok(spec)
     }
 

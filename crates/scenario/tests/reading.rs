@@ -928,3 +928,15 @@ fn a_queue_set_by_its_kind_alone_keeps_the_limit_in_its_place() {
     // A kind that stands there keeps its own limit.
     assert_eq!(limit(&with("50 kB", "pie"), "path.queue"), "10240 packets");
 }
+
+#[test]
+fn a_whole_number_may_stand_where_a_text_is_one() {
+    let with_retries = |retries: &str| {
+        with("kind = \"progressive\"\nbuffer = \"1 s\"", &format!("kind = \"dash\"\nretries = {retries}"))
+    };
+    for retries in ["3", "0", "\"3\"", "\"client\""] {
+        parse(&with_retries(retries));
+    }
+    expect(&with_retries("101"), &["`player.retries`", "allowed: a whole number up to 100"]);
+    expect(&with_retries("1.5"), &["`player.retries`", "allowed: a whole number up to 100"]);
+}
