@@ -129,11 +129,14 @@ impl Scenario {
         check(&document, &SCENARIO)?;
         let root = Table::root(&document, &SCENARIO);
         let run = read_run(&root);
-        let video = root
+        let mut video = root
             .table("video")
             .map(|table| VideoSpec::read(&table, player::highest_rung(&root), read_file))
             .transpose()?;
         let player = read_player(&root, video.as_ref())?;
+        if !player.as_ref().is_some_and(PlayerSpec::is_live) {
+            video.iter_mut().for_each(VideoSpec::warn_if_live);
+        }
         let viewer = read_viewer(&root, player.as_ref())?;
         let links = path::read_shared_links(&root, read_file)?;
         let paths = path::read_paths(&root, &links, read_file)?;
@@ -324,7 +327,14 @@ const RUN: TableSpec = TableSpec::new(
     "run",
     "How long, how often, with which packets.",
     &[
-        ParamSpec::whole("seeds", 10, (1, 1_000_000), "", "Replications; each has its own random draws.").example("44"),
+        ParamSpec::whole(
+            "seeds",
+            10,
+            (1, 1_000_000),
+            "",
+            "Replications; each has its own random draws. Without it `compare` adds seeds until it is decided.",
+        )
+        .example("44"),
         ParamSpec::whole(
             "first_seed",
             1,

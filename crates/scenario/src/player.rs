@@ -8,7 +8,7 @@ use crate::reader::Table;
 use crate::sender::SenderSpec;
 use crate::video::VideoSpec;
 use playpath_units::random::RootSeed;
-use playpath_units::{Choice, Params, Rate, TableSpec, Variant};
+use playpath_units::{Choice, Duration, Params, Rate, TableSpec, Variant};
 use playpath_video::registry::{self, PlayerContext, PlayerEntry};
 use playpath_video::{Player, abr};
 use serde_json::Value;
@@ -32,6 +32,9 @@ pub const PLAYER: TableSpec =
                 registry::entries().iter().map(variant).collect()
             },
         });
+
+/// Settings that describe the segments of a video without a manifest.
+const WITHOUT_MANIFEST: [&str; 5] = ["ladder", "segment", "duration", "audio", "size_cv"];
 
 /// A player by kind, with its settings.
 #[derive(Clone)]
@@ -61,6 +64,15 @@ impl PlayerSpec {
         let own_rule = table.as_ref().filter(|_| kind == "dash").map(own_rule).transpose()?.flatten();
         if let Some(table) = &table {
             set_params(table, &mut settings, &|_| Err("a player reads no files".into()))?;
+        }
+        if video.presentation.is_some() && kind == "dash" {
+            let defaults = Params::defaults(entry.params);
+            let idle = WITHOUT_MANIFEST.iter().find(|key| settings.text(key) != defaults.text(key));
+            if let (Some(table), Some(key)) = (&table, idle) {
+                return Err(
+                    table.error(key, "has no effect: the manifest has the ladder and its segments; leave it out")
+                );
+            }
         }
         let origin = OriginSpec::read(root)?;
         if origin.is_some() && kind != "dash" {
@@ -115,9 +127,13 @@ impl PlayerSpec {
         self.entry.name != "agent"
     }
 
+    pub(crate) fn is_live(&self) -> bool {
+        self.adapts() && self.settings.optional::<Duration>("latency_target").is_some()
+    }
+
     /// Whether a viewer can go to another place in the video.
     pub(crate) fn can_seek(&self) -> bool {
-        self.adapts() && self.settings.optional::<playpath_units::Duration>("latency_target").is_none()
+        self.adapts() && !self.is_live()
     }
 
     /// Several responses side by side on one connection.

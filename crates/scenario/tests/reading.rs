@@ -930,6 +930,49 @@ fn a_queue_set_by_its_kind_alone_keeps_the_limit_in_its_place() {
 }
 
 #[test]
+fn settings_of_a_player_that_do_not_fit_together_name_its_table() {
+    let text = with(
+        "kind = \"progressive\"\nbuffer = \"1 s\"",
+        "kind = \"dash\"\nladder = \"1 Mbit/s, 2 Mbit/s\"\nvmaf = \"38, 61, 80\"",
+    );
+    expect(&text, &["`player`: `vmaf` has 3 scores", "line 4"]);
+}
+
+/// A live manifest is a film to a player without a distance to its edge; what cuts a video has no effect beside one.
+#[test]
+fn a_manifest_of_a_live_stream_and_settings_that_it_leaves_idle() {
+    let read = |name: &str| match name {
+        "live.m3u8" => Ok(b"#EXTM3U\n#EXT-X-BITRATE:800\n#EXTINF:4,\na.ts\n".to_vec()),
+        other => no_files(other),
+    };
+    let parsed = |player: &str| {
+        let text = GOOD.replace("rate = \"2 Mbit/s\"\nduration = \"10 s\"", "manifest = \"live.m3u8\"");
+        let text = text.replace("kind = \"progressive\"\nbuffer = \"1 s\"", player);
+        Scenario::parse(&text, &json!({}), &read)
+    };
+    let warnings = |player: &str| {
+        let warnings: Vec<String> = parsed(player).expect("right").video.expect("a video").warnings().collect();
+        warnings
+    };
+    assert_eq!(
+        warnings("kind = \"dash\""),
+        ["manifest: a live stream, played as a film of 600 s; `player.latency_target` plays it live"]
+    );
+    assert!(warnings("kind = \"dash\"\nlatency_target = \"8 s\"").is_empty());
+    for idle in [
+        "ladder = \"1 Mbit/s\"",
+        "segment = \"1 s\"",
+        "duration = \"9 s\"",
+        "audio = \"64 kbit/s\"",
+        "size_cv = \"50 %\"",
+    ] {
+        let error = parsed(&format!("kind = \"dash\"\n{idle}")).err().expect(idle).to_string();
+        let key = idle.split(' ').next().expect("a key");
+        assert!(error.contains(&format!("`player.{key}`: has no effect")), "{error}");
+    }
+}
+
+#[test]
 fn a_whole_number_may_stand_where_a_text_is_one() {
     let with_retries = |retries: &str| {
         with("kind = \"progressive\"\nbuffer = \"1 s\"", &format!("kind = \"dash\"\nretries = {retries}"))
