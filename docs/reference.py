@@ -82,7 +82,7 @@ KINDS = {
     "player": ("Players", '[player] kind = "dash"', "[player] {param} = {value}"),
     "abr": ("Adaptation rules", 'abr = "throughput"', 'abr = "{name} {param}={value}"'),
     "traffic": ("Cross traffic", '[[traffic]] kind = "web"', ""),
-    "trace": ("Trace generators", "playpath convert --generate lte_like --to mahimahi", ""),
+    "trace": ("Trace generators", "playpath convert --generate lte --to mahimahi", ""),
 }
 """Kind → heading, how one is chosen, how a parameter is set."""
 

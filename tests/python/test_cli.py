@@ -151,7 +151,7 @@ def test_progress_without_a_terminal_is_a_line_now_and_then(capsys):
     outcome = console.ProgressLines("sessions", clock=lambda: now[0])
     for second in range(26):
         now[0] = float(second)
-        outcome(second, 100)
+        outcome(second + 0.2, 100)
     assert capsys.readouterr().err.splitlines() == ["sessions: 10 of 100 after 10 s", "sessions: 20 of 100 after 20 s"]
     now[0] = 36.0
     outcome(3, 0)

@@ -6,14 +6,18 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, SCENARIOS, playpath_command
 
 import playpath
+from playpath.base import engine
 from playpath.base.metrics import BULK_CRITERIA, VIDEO_CRITERIA
 from playpath.cli import commands
+from playpath.cli.commands.list import KINDS
+from playpath.scenario.traces import GENERATORS
 from playpath.sweep import load_design
 
 pytestmark = pytest.mark.slow
@@ -110,6 +114,21 @@ def test_every_command_is_in_the_manual():
     page = (MANUAL / "commands.md").read_text()
     for name in commands.COMMANDS:
         assert f"`playpath {name}" in page, name
+
+
+def test_what_pages_name_of_commands_and_functions_exists():
+    text = "\n".join(page.read_text() for page in (README, *ROOT.glob("docs/**/*.md")))
+    assert set(re.findall(r"`playpath list ([a-z]+)`", text)) <= set(KINDS)
+    assert set(re.findall(r"--generate ([a-z_]+)", text)) <= set(GENERATORS)
+    for name in set(re.findall(r"`playpath\.([a-z_.]+)\(", text)):
+        assert callable(attrgetter(name)(playpath)), name
+
+
+def test_the_readme_names_every_control_that_linux_lacks():
+    missing = README.read_text().split("- **Missing**")[1]
+    assert {entry["name"] for entry in engine.registry("cc") if not entry["in_kernel"]} <= set(
+        re.findall(r"`(\w+)`", missing)
+    )
 
 
 def test_every_crate_stands_in_the_drawing():

@@ -217,3 +217,9 @@ def test_drawn_pairs(sessions, most_open):
     wrong, is_open, _ = shares(range(200), 1, sessions)
     assert wrong <= 0.05
     assert is_open <= most_open + 3 * np.sqrt(most_open * (1 - most_open) / 80)
+
+
+def test_a_preferred_metric_without_any_value_is_no_criterion():
+    # As if no session of an adaptive player had started.
+    ranker, _ = judged(runs(1.0, 1.0), runs(1.0, 2.0), prefer="qoe_linear")
+    assert "qoe_linear" not in ranker.criteria

@@ -10,6 +10,7 @@ import pytest
 from playpath import compare, load, run
 from playpath.base.errors import InputError
 from playpath.run import worlds
+from playpath.run.compare import pick_sender
 
 TWELVE_SECONDS = ["--set", 'run.duration="12 s"']
 SHORT = {"video.duration": "6 s", "run.duration": "12 s"}
@@ -17,6 +18,13 @@ SHORT = {"video.duration": "6 s", "run.duration": "12 s"}
 
 def quic(**more):
     return load("wireless", cc=["cubic"], set={**SHORT, "sender.transport": "quic"}, **more)
+
+
+def test_a_sender_is_named_without_the_only_transport():
+    assert pick_sender(quic(), "cubic") == pick_sender(quic(), "cubic/quic") == "cubic/quic"
+    both = load("wireless", cc=["bbr"], vary={"sender.transport": ["tcp", "quic"]})
+    with pytest.raises(InputError, match="unknown sender"):
+        pick_sender(both, "bb")
 
 
 def test_transports_are_compared_as_senders_that_their_names_tell_apart():

@@ -1,5 +1,7 @@
 """`playpath show`: what is given and what is a default."""
 
+from conftest import SMALL
+
 import playpath
 from playpath.scenario import read
 from playpath.show.overview import blocks
@@ -82,6 +84,12 @@ def test_a_table_is_set_where_the_file_has_a_word(cli):
     done = cli("show", "wireless", "--set", "path.queue.limit=30 packets", "--json")
     assert done.status == 0, done.err
     assert [block for block in done.json["blocks"] if "30 packets" in str(block["given"])]
+
+
+def test_seeds_are_those_that_compare_plays(cli, tmp_path):
+    (tmp_path / "raced.toml").write_text(SMALL.replace("seeds = 3", ""))
+    shown = [cli("show", tmp_path / "raced.toml", *given).out for given in ((), ("--set", "run.seeds=4"))]
+    assert ["seeds until decided" in text for text in shown] == [True, False]
 
 
 def test_defaults_of_all_senders_stand_once():

@@ -33,7 +33,7 @@ from playpath.sweep.cells import cells
 from playpath.sweep.design import at_point
 from playpath.sweep.executors import Place
 from playpath.sweep.headline import _leader, counts
-from playpath.sweep.levels import number
+from playpath.sweep.levels import levels
 from playpath.sweep.worker import Done, run_chunk
 
 pytestmark = pytest.mark.slow
@@ -104,7 +104,7 @@ def test_drawn_points_repeat_and_fill_the_range(kind):
     drawn = {**DESIGN, "sample": {"kind": kind, "points": 20}}
     points = list(load_design(drawn).points())
     assert points == list(load_design(drawn).points())
-    rtts = [number(p["path.rtt"]) for p in points]
+    rtts = levels(pl.DataFrame(points), "path.rtt").numbers
     assert 20 <= min(rtts) < 35
     assert 65 < max(rtts) <= 80
     if kind == "latin_hypercube":
@@ -200,6 +200,49 @@ def test_points_that_are_no_grid_are_a_cloud(result):
         [0.5, 80],
         [2, 20],
     ]
+
+
+def page_of(store, **changed):
+    """The figures of a sweep's page."""
+    with ThreadPoolExecutor(2) as pool:
+        return figures_of(sweep_page(sweep({**DESIGN, "seeds": 1, **changed}, store=store, executor=pool)))
+
+
+LINKED = {"keys": ["path.rate", "path.queue"], "values": [["5 Mbit/s", "50 kB"], ["20 Mbit/s", "200 kB"]]}
+
+
+def test_settings_that_change_together_are_one_axis_of_the_figures(tmp_path):
+    winners, *curves = page_of(tmp_path, axis=[DESIGN["axis"][0], LINKED])
+    assert winners["rows"] == ["5 Mbit/s, 50 kB", "20 Mbit/s, 200 kB"]
+    assert len(winners["tiles"]) == 4
+    assert curves[0]["title"].endswith("against path.loss, path.rate, path.queue = 5 Mbit/s, 50 kB")
+
+
+def test_a_small_sample_has_figures_of_what_was_drawn(tmp_path):
+    axes = [LINKED, *DESIGN["axis"], {"key": "player.buffer", "values": ["1 s", "2 s"]}]
+    figures = page_of(tmp_path, axis=axes, sample={"kind": "random", "points": 4})
+    assert sum(len(one.get("tiles", ())) for one in figures) == 4
+
+
+def test_drawn_points_lie_where_their_units_say(tmp_path):
+    rates = {"key": "path.rate", "values": ["12 Mbit/s", "900 kbit/s"]}
+    queues = {"key": "path.queue", "values": ["droptail", "fq_codel"]}
+    for first, places in ((rates, {12, 0.9}), (queues, {0, 1})):
+        winners, *_ = page_of(tmp_path, axis=[first, DESIGN["axis"][1]], sample={"kind": "random", "points": 5})
+        drawn = {point[0] for series in winners["series"] for point in series["points"]}
+        assert drawn == places or (winners["x"]["unit"], drawn) == ("kbit/s", {12_000, 900})
+    assert sorted(winners["x"]["words"]) == ["droptail", "fq_codel"]
+
+
+def test_levels_are_in_the_order_of_their_quantities(tmp_path):
+    axes = [
+        {"key": "path.rate", "values": ["900 kbit/s", "4 Mbit/s"]},
+        {"key": "path.rtt", "values": ["0.1 s", "50 ms"]},
+    ]
+    winners, *curves = page_of(tmp_path, axis=axes)
+    assert (winners["columns"], winners["rows"]) == (["900 kbit/s", "4 Mbit/s"], ["50 ms", "0.1 s"])
+    rates = next(one for one in curves if "against path.rate" in one["title"])["x"]
+    assert (rates["unit"], rates["ticks"], rates["words"]) == ("kbit/s", [900, 4000], ["900", "4 Mbit/s"])
 
 
 def test_what_is_stored_is_not_run_again(tmp_path, monkeypatch):

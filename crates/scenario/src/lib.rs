@@ -129,11 +129,14 @@ impl Scenario {
         check(&document, &SCENARIO)?;
         let root = Table::root(&document, &SCENARIO);
         let run = read_run(&root);
-        let video = root
+        let mut video = root
             .table("video")
             .map(|table| VideoSpec::read(&table, player::highest_rung(&root), read_file))
             .transpose()?;
         let player = read_player(&root, video.as_ref())?;
+        if !player.as_ref().is_some_and(PlayerSpec::is_live) {
+            video.iter_mut().for_each(VideoSpec::warn_if_live);
+        }
         let viewer = read_viewer(&root, player.as_ref())?;
         let links = path::read_shared_links(&root, read_file)?;
         let paths = path::read_paths(&root, &links, read_file)?;
@@ -157,6 +160,7 @@ impl Scenario {
         scenario.check_rules()?;
         scenario.check_traffic()?;
         scenario.require_something_to_run()?;
+        scenario.check_preference(&root)?;
         if scenario.run.transport == "ideal" {
             scenario.ideal = Some(ideal::link(&scenario)?);
         }
@@ -212,6 +216,21 @@ impl Scenario {
             json["choice"] = self.choices.iter().map(entry).collect();
         }
         json
+    }
+
+    /// A quality of experience that no session of this player has cannot come first.
+    fn check_preference(&self, root: &Table) -> Result<(), ScenarioError> {
+        let player = self.player.as_ref();
+        let (has_value, kinds) = match self.prefer {
+            "qoe_linear" | "qoe_linear_pensieve" => (player.is_some_and(PlayerSpec::adapts), "\"dash\""),
+            "p1203_o35" => (player.is_some_and(PlayerSpec::shows_pictures), "\"dash\" or \"progressive\""),
+            _ => return Ok(()),
+        };
+        if has_value {
+            return Ok(());
+        }
+        let problem = format!("\"{}\" needs `player.kind` = {kinds}", self.prefer);
+        Err(root.table("verdict").expect("it was read").error("prefer", problem))
     }
 
     fn check_paths(&self, root: &Table) -> Result<(), ScenarioError> {
@@ -308,7 +327,14 @@ const RUN: TableSpec = TableSpec::new(
     "run",
     "Duration, number of replications, settings of packets and of the simulator.",
     &[
-        ParamSpec::whole("seeds", 10, (1, 1_000_000), "", "Replications; each has its own random draws.").example("44"),
+        ParamSpec::whole(
+            "seeds",
+            10,
+            (1, 1_000_000),
+            "",
+            "Replications; each has its own random draws. Without it `compare` adds seeds until it is decided.",
+        )
+        .example("44"),
         ParamSpec::whole(
             "first_seed",
             1,
@@ -615,7 +641,9 @@ fn put(
     let (&part, mut rest) = parts.split_first().expect("a key has a part");
     let at = format!("{at}{part}");
     if rest.is_empty() {
-        table.insert(part.to_string(), value.clone());
+        let is_up = at.ends_with("up.queue");
+        let value = if part == "queue" { queue::replacing(table.get(part), value, is_up) } else { value.clone() };
+        table.insert(part.to_string(), value);
         places.push(at);
         return Ok(());
     }

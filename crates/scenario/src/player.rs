@@ -8,7 +8,7 @@ use crate::reader::Table;
 use crate::sender::SenderSpec;
 use crate::video::VideoSpec;
 use playpath_units::random::RootSeed;
-use playpath_units::{Choice, ParamSpec, Params, Rate, TableSpec, Variant};
+use playpath_units::{Choice, Duration, Params, Rate, TableSpec, Variant};
 use playpath_video::registry::{self, PlayerContext, PlayerEntry};
 use playpath_video::{Player, abr};
 use serde_json::Value;
@@ -32,6 +32,9 @@ pub const PLAYER: TableSpec =
                 registry::entries().iter().map(variant).collect()
             },
         });
+
+/// Settings that describe the segments of a video without a manifest.
+const WITHOUT_MANIFEST: [&str; 5] = ["ladder", "segment", "duration", "audio", "size_cv"];
 
 /// A player by kind, with its settings.
 #[derive(Clone)]
@@ -62,19 +65,22 @@ impl PlayerSpec {
         if let Some(table) = &table {
             set_params(table, &mut settings, &|_| Err("a player reads no files".into()))?;
         }
+        if video.presentation.is_some() && kind == "dash" {
+            let defaults = Params::defaults(entry.params);
+            let idle = WITHOUT_MANIFEST.iter().find(|key| settings.text(key) != defaults.text(key));
+            if let (Some(table), Some(key)) = (&table, idle) {
+                return Err(
+                    table.error(key, "has no effect: the manifest has the ladder and its segments; leave it out")
+                );
+            }
+        }
         let origin = OriginSpec::read(root)?;
         if origin.is_some() && kind != "dash" {
             return Err(root.error("origin", "needs `player.kind` = \"dash\": the others ask for one file"));
         }
         let spec = PlayerSpec { entry, settings, own_rule, rule: None, origin };
         // Settings that do not fit together are found now, not in the first run.
-        spec.build(video, 1448, RootSeed(0)).map_err(|why| {
-            let is_named = |param: &&ParamSpec| why.starts_with(&format!("`{}`", param.name));
-            match (&table, entry.params.iter().find(is_named)) {
-                (Some(table), Some(param)) => table.error(param.name, why),
-                _ => root.error("player", why),
-            }
-        })?;
+        spec.build(video, 1448, RootSeed(0)).map_err(|e| root.error("player", e))?;
         Ok(spec)
     }
 
@@ -100,8 +106,8 @@ impl PlayerSpec {
     }
 
     /// A setting by which player and server tell one another more than requests and responses.
-    pub(crate) fn signalling_setting(&self) -> Option<&'static str> {
-        if self.entry.name != "dash" {
+    pub(crate) fn tells_beyond_requests(&self) -> Option<&'static str> {
+        if !self.adapts() {
             return None;
         }
         let is_set =
@@ -113,14 +119,26 @@ impl PlayerSpec {
         self.origin.as_ref()
     }
 
+    pub(crate) fn adapts(&self) -> bool {
+        self.entry.name == "dash"
+    }
+
+    pub(crate) fn shows_pictures(&self) -> bool {
+        self.entry.name != "agent"
+    }
+
+    pub(crate) fn is_live(&self) -> bool {
+        self.adapts() && self.settings.optional::<Duration>("latency_target").is_some()
+    }
+
     /// Whether a viewer can go to another place in the video.
     pub(crate) fn can_seek(&self) -> bool {
-        self.entry.name == "dash" && self.settings.optional::<playpath_units::Duration>("latency_target").is_none()
+        self.adapts() && !self.is_live()
     }
 
     /// Several responses side by side on one connection.
     pub(crate) fn speaks_http2(&self) -> bool {
-        self.entry.name == "dash" && self.settings.word("http") == "h2"
+        self.adapts() && self.settings.word("http") == "h2"
     }
 
     /// The rule of the user's own that `abr` names.
@@ -145,7 +163,7 @@ impl PlayerSpec {
     fn with_rule_of(&self, sender: &SenderSpec) -> Result<Cow<'_, PlayerSpec>, ScenarioError> {
         let Some(rule) = &sender.abr else { return Ok(Cow::Borrowed(self)) };
         let mut player = self.clone();
-        if self.entry.name != "dash" {
+        if !self.adapts() {
             let (name, kind) = (&sender.name, self.entry.name);
             let message = format!(
                 "sender \"{name}\": `abr` needs a player that adapts; `player.kind` is \"{kind}\", not \"dash\""
@@ -164,7 +182,7 @@ impl PlayerSpec {
 
     /// The same player with a rule from outside the registry. Error: a player that does not adapt.
     pub fn with_rule(&self, rule: abr::Prototype) -> Result<PlayerSpec, ScenarioError> {
-        if self.entry.name != "dash" {
+        if !self.adapts() {
             let kind = self.entry.name;
             return Err(ScenarioError::new(format!(
                 "`player.kind` = \"{kind}\" does not adapt; an ABR rule needs \"dash\""

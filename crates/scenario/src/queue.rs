@@ -7,7 +7,7 @@ use crate::reader::Table;
 use playpath_link::registry::{self, Entry};
 use playpath_link::{DropTailConfig, QueueConfig};
 use playpath_units::{Choice, Params, QueueLimit, TableSpec};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// In front of the bottleneck: one bandwidth-delay product of tail-drop.
 pub fn default_down() -> QueueConfig {
@@ -48,6 +48,17 @@ pub fn read(table: &Table) -> Result<Option<QueueConfig>, ScenarioError> {
     }
     let entry = find(table, "queue", text)?;
     (entry.build)(&Params::defaults(entry.params)).map(Some).map_err(|e| table.error("queue", e))
+}
+
+/// What is written where `former` stood: a queue that is named by its kind alone keeps the limit, since the kind is what is changed.
+pub fn replacing(former: Option<&Value>, value: &Value, is_up: bool) -> Value {
+    let is_kind = value.as_str().is_some_and(|text| registry::queues().iter().any(|entry| entry.about.name == text));
+    let default = to_json(&if is_up { default_up() } else { default_down() });
+    let limit = match former.unwrap_or(&default) {
+        limit @ Value::String(text) if is_limit(text) => Some(limit),
+        table => table.get("limit"),
+    };
+    limit.filter(|_| is_kind).map_or_else(|| value.clone(), |limit| json!({ "kind": value, "limit": limit }))
 }
 
 fn find(table: &Table, key: &str, name: &str) -> Result<&'static Entry<QueueConfig>, ScenarioError> {

@@ -152,6 +152,7 @@ impl Writer {
                 vec![name, table]
             }
             Kind::Text => vec![text()],
+            Kind::Form(_, check) if check("1").is_ok() => vec![text(), texts(), json!({ "type": "number" })],
             Kind::Texts | Kind::Form(..) => vec![text(), texts()],
             Kind::Table(spec) => vec![self.reference(spec)],
             Kind::Tables(spec) => vec![json!({ "type": "array", "items": self.reference(spec) })],

@@ -2,7 +2,6 @@
 //! with. Hosts play each; senders are the special case.
 
 use crate::ScenarioError;
-use playpath_link::registry::queues;
 use serde_json::{Map, Value, json};
 
 /// Settings of a comparison, which no variant has for itself.
@@ -36,7 +35,7 @@ pub fn combinations(plain: &Value, axes: &[(String, Vec<Value>)]) -> Result<Vec<
             let called =
                 [before.value.as_str(), &label(key, value)].join(if before.value.is_empty() { "" } else { " + " });
             let mut settings = before.settings.clone();
-            settings.insert(key.clone(), limited(plain, key, value));
+            settings.insert(key.clone(), value.clone());
             if is_secured(plain, axes, key, value) {
                 settings.insert("sender.tls".into(), json!("full"));
             }
@@ -104,25 +103,6 @@ fn label(key: &str, value: &Value) -> String {
     if is_self_explanatory { text } else { format!("{} {text}", key.rsplit('.').next().unwrap_or(key)) }
 }
 
-/// A queue that is named by its kind alone keeps the limit of the one in its place: then the kind is what is compared.
-fn limited(plain: &Value, key: &str, value: &Value) -> Value {
-    let is_kind = value.as_str().is_some_and(|kind| queues().iter().any(|entry| entry.about.name == kind));
-    if !is_kind || key.rsplit('.').next() != Some("queue") {
-        return value.clone();
-    }
-    let limits: Vec<&Value> = if key == "path.queue" {
-        plain["path"].as_array().into_iter().flatten().map(|path| &path["queue"]["limit"]).collect()
-    } else {
-        vec![&at(plain, key)["limit"]]
-    };
-    match limits.first() {
-        Some(first) if !first.is_null() && limits.iter().all(|limit| limit == first) => {
-            json!({ "kind": value, "limit": first })
-        }
-        _ => value.clone(),
-    }
-}
-
 /// TCP that is compared with QUIC, which is never without TLS, has TLS 1.3, too, unless the scenario says what it has.
 fn is_secured(plain: &Value, axes: &[(String, Vec<Value>)], key: &str, value: &Value) -> bool {
     let of = |wanted: &str| axes.iter().find(|(key, _)| key == wanted);
@@ -136,21 +116,4 @@ fn is_secured(plain: &Value, axes: &[(String, Vec<Value>)], key: &str, value: &V
             .into_iter()
             .flatten()
             .all(|sender| sender["tls"].as_str().is_none_or(|tls| tls == "none"))
-}
-
-/// The value of a dotted setting; of a list without a number or name of its first.
-fn at<'a>(resolved: &'a Value, key: &str) -> &'a Value {
-    let mut found = resolved;
-    for part in key.split('.') {
-        if let Some(items) = found.as_array() {
-            let named = items.iter().find(|item| item["name"] == part);
-            if let Some(chosen) = named.or_else(|| items.get(part.parse::<usize>().ok()?)) {
-                found = chosen;
-                continue;
-            }
-            found = items.first().unwrap_or(&Value::Null);
-        }
-        found = &found[part];
-    }
-    found
 }

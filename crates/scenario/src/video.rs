@@ -144,6 +144,16 @@ impl VideoSpec {
         Ok(VideoSpec { source, media, presentation: Some(presentation), quality: None, manifest: Some(manifest) })
     }
 
+    /// Says of a live stream what it is to a player that has no distance to its edge.
+    pub(crate) fn warn_if_live(&mut self) {
+        let is_live = self.presentation.as_ref().is_some_and(|presentation| presentation.is_live);
+        let length = self.duration();
+        if let Some(manifest) = self.manifest.as_mut().filter(|_| is_live) {
+            let what = format!("a live stream, played as a film of {length}; `player.latency_target` plays it live");
+            manifest.warnings.push(what);
+        }
+    }
+
     /// What of a manifest was understood and not used.
     pub fn warnings(&self) -> impl Iterator<Item = String> + '_ {
         self.manifest.iter().flat_map(|manifest| &manifest.warnings).map(|warning| format!("manifest: {warning}"))

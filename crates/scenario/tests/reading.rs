@@ -912,3 +912,91 @@ fn what_a_path_takes_and_when_it_is_used() {
     expect(&path("mtu = \"20 B\""), &["`path[0].mtu`", "20 B is not a valid MTU; allowed: 68 B to 4 GB"]);
     expect(&path("backup = \"yes\""), &["`path[0].backup`", "allowed: true, false"]);
 }
+
+#[test]
+fn a_quality_of_experience_that_the_player_has_not_is_refused() {
+    let preferring = |kind: &str, what: &str| {
+        let bare = with("kind = \"progressive\"\nbuffer = \"1 s\"\n", &format!("kind = \"{kind}\"\n"));
+        format!("{bare}[verdict]\nprefer = \"{what}\"\n")
+    };
+    let adapting = "ladder = \"1 Mbit/s\"\nsegment = \"2 s\"";
+    for what in ["qoe_linear", "qoe_linear_pensieve"] {
+        expect(&preferring("progressive", what), &["`verdict.prefer`", what, "needs `player.kind` = \"dash\""]);
+        parse(&preferring(&format!("dash\"\n{adapting}\n#"), what));
+    }
+    expect(&preferring("agent", "p1203_o35"), &["`verdict.prefer`", "\"progressive\""]);
+    parse(&preferring("progressive", "p1203_o35"));
+}
+
+#[test]
+fn a_queue_set_by_its_kind_alone_keeps_the_limit_in_its_place() {
+    let limit = |text: &str, key: &str| {
+        let set = json!({ "set": { key: "fq_codel" } });
+        let path = &Scenario::parse(text, &set, &no_files).expect("right").to_json()["path"][0];
+        let queue = if key == "path.queue" { &path["queue"] } else { &path["up"]["queue"] };
+        assert_eq!(queue["kind"], "fq_codel");
+        queue["limit"].clone()
+    };
+    assert_eq!(limit(GOOD, "path.queue"), "50 kB");
+    assert_eq!(limit(&with("\"50 kB\"", "{ kind = \"pie\", limit = \"9 packets\" }"), "path.queue"), "9 packets");
+    // The defaults: one bandwidth-delay product down, 1000 packets up.
+    assert_eq!(limit(&with("queue = \"50 kB\"", ""), "path.queue"), "1 bdp");
+    assert_eq!(limit(GOOD, "path.up.queue"), "1000 packets");
+    // A kind that stands there keeps its own limit.
+    assert_eq!(limit(&with("50 kB", "pie"), "path.queue"), "10240 packets");
+}
+
+#[test]
+fn settings_of_a_player_that_do_not_fit_together_name_its_table() {
+    let text = with(
+        "kind = \"progressive\"\nbuffer = \"1 s\"",
+        "kind = \"dash\"\nladder = \"1 Mbit/s, 2 Mbit/s\"\nvmaf = \"38, 61, 80\"",
+    );
+    expect(&text, &["`player`: `vmaf` has 3 scores", "line 4"]);
+}
+
+/// A live manifest is a film to a player without a distance to its edge; what cuts a video has no effect beside one.
+#[test]
+fn a_manifest_of_a_live_stream_and_settings_that_it_leaves_idle() {
+    let read = |name: &str| match name {
+        "live.m3u8" => Ok(b"#EXTM3U\n#EXT-X-BITRATE:800\n#EXTINF:4,\na.ts\n".to_vec()),
+        other => no_files(other),
+    };
+    let parsed = |player: &str| {
+        let text = GOOD.replace("rate = \"2 Mbit/s\"\nduration = \"10 s\"", "manifest = \"live.m3u8\"");
+        let text = text.replace("kind = \"progressive\"\nbuffer = \"1 s\"", player);
+        Scenario::parse(&text, &json!({}), &read)
+    };
+    let warnings = |player: &str| {
+        let warnings: Vec<String> = parsed(player).expect("right").video.expect("a video").warnings().collect();
+        warnings
+    };
+    assert_eq!(
+        warnings("kind = \"dash\""),
+        ["manifest: a live stream, played as a film of 600 s; `player.latency_target` plays it live"]
+    );
+    assert!(warnings("kind = \"dash\"\nlatency_target = \"8 s\"").is_empty());
+    for idle in [
+        "ladder = \"1 Mbit/s\"",
+        "segment = \"1 s\"",
+        "duration = \"9 s\"",
+        "audio = \"64 kbit/s\"",
+        "size_cv = \"50 %\"",
+    ] {
+        let error = parsed(&format!("kind = \"dash\"\n{idle}")).err().expect(idle).to_string();
+        let key = idle.split(' ').next().expect("a key");
+        assert!(error.contains(&format!("`player.{key}`: has no effect")), "{error}");
+    }
+}
+
+#[test]
+fn a_whole_number_may_stand_where_a_text_is_one() {
+    let with_retries = |retries: &str| {
+        with("kind = \"progressive\"\nbuffer = \"1 s\"", &format!("kind = \"dash\"\nretries = {retries}"))
+    };
+    for retries in ["3", "0", "\"3\"", "\"client\""] {
+        parse(&with_retries(retries));
+    }
+    expect(&with_retries("101"), &["`player.retries`", "allowed: a whole number up to 100"]);
+    expect(&with_retries("1.5"), &["`player.retries`", "allowed: a whole number up to 100"]);
+}

@@ -165,6 +165,7 @@ impl Kind {
                 Err(why) if why.starts_with(&format!("\"{text}\"")) => Some(format!("{why}; allowed: {}", allowed())),
                 Err(why) => Some(format!("\"{text}\": {why}; allowed: {}", allowed())),
             },
+            (Kind::Form(..), ParamValue::Number(x)) => self.problem(ParamValue::Word(&x.to_string()), allowed),
             // A bare number: the parser says which units there are, and lets a zero pass.
             (kind, ParamValue::Number(x)) if kind.is_quantity() => kind.misread(&x.to_string()),
             (kind, ParamValue::Word(text)) if kind.is_quantity() => kind.misread(text),

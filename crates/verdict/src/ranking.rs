@@ -86,9 +86,9 @@ impl Ranker {
         let mut names: Vec<&str> = runs.iter().flat_map(|r| r.columns.keys().map(String::as_str)).collect();
         names.retain(|name| is_there(&metric(name)));
         let yields = |metric: &&'static Metric| metric.yields_to.iter().any(|other| names.contains(other));
-        let mut criteria: Vec<&'static Metric> =
-            criteria.iter().copied().filter(|m| is_there(m) && !yields(m)).collect();
+        let mut criteria: Vec<&'static Metric> = criteria.iter().copied().filter(|m| !yields(m)).collect();
         prefer.reorder(&mut criteria);
+        criteria.retain(|m| is_there(m));
         let seeds = runs.iter().map(Runs::played).max().unwrap_or(0);
         let weighed = if proof == Proof::Bets { FIRST_LOOK } else { seeds };
         let preference = if *prefer == Prefer::Range { Preference::of(&runs, &criteria, weighed) } else { None };

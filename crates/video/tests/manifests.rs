@@ -106,6 +106,77 @@ fn a_template_with_constant_duration() {
     );
 }
 
+/// An MPD of this length with these periods, and a period of these adaptation sets; segments are of 4 s.
+fn read_periods(length: u32, periods: &str) -> Result<Manifest, playpath_video::manifest::ManifestError> {
+    let text = format!("<MPD mediaPresentationDuration=\"PT{length}S\">{periods}</MPD>");
+    mpd::parse(&text, &ManifestOptions::default())
+}
+
+fn period(attributes: &str, sets: &str) -> String {
+    format!("<Period {attributes}>{sets}</Period>")
+}
+
+fn set_of(inside: &str, rate: u32) -> String {
+    format!(
+        "<AdaptationSet contentType=\"video\">{inside}<Representation bandwidth=\"{rate}\">\
+         <SegmentTemplate timescale=\"1\" duration=\"4\"/></Representation></AdaptationSet>"
+    )
+}
+
+/// ISO/IEC 23009-1 §5.3.2.1.
+#[test]
+fn a_period_ends_where_the_next_begins() {
+    let length = |periods: &str| read_periods(120, periods).map(|found| found.presentation.video.media_duration());
+    let set = set_of("", 500_000);
+    let next = period("start=\"PT40S\"", &set);
+    assert_eq!(length(&(period("start=\"PT0S\"", &set) + &next)), Ok(secs(40.0)));
+    assert_eq!(length(&(period("start=\"PT10S\"", &set) + &next)), Ok(secs(30.0)));
+    assert_eq!(length(&period("start=\"PT20S\"", &set)), Ok(secs(100.0)));
+    assert_eq!(length(&period("start=\"PT20S\" duration=\"PT8S\"", &set)), Ok(secs(8.0)));
+    let error = length(&period("start=\"PT120S\"", &set)).unwrap_err().to_string();
+    assert!(error.contains("length of the Period \"0 s\" is not allowed; allowed: more than 0 s"), "{error}");
+}
+
+/// §5.8.4.8: what is not understood and essential is left out; colours are understood.
+#[test]
+fn a_set_for_trick_play_is_no_rung() {
+    let property = |scheme: &str| format!("<EssentialProperty schemeIdUri=\"{scheme}\"/>");
+    let trick = set_of(&property("http://dashif.org/guidelines/trickmode"), 100_000);
+    let film = set_of(&property("urn:mpeg:mpegB:cicp:ColourPrimaries"), 1_000_000);
+    let manifest = read_periods(40, &period("", &(trick + &film))).unwrap();
+    assert_eq!(kbps(&manifest.presentation.video), [1000]);
+    assert_eq!(
+        manifest.warnings,
+        [
+            "an adaptation set of video is left out: its essential property \"http://dashif.org/guidelines/trickmode\" is not understood"
+        ]
+    );
+}
+
+/// §5.3.9.6: any negative `r` repeats to the end. Segments that begin after the end are not played. A rung that is cut elsewhere is refused.
+#[test]
+fn timelines_fill_their_period_and_are_cut_alike() {
+    let rung = |entries: &str, rate: u32| {
+        format!(
+            "<Representation bandwidth=\"{rate}\"><SegmentTemplate timescale=\"1\"><SegmentTimeline>{entries}\
+             </SegmentTimeline></SegmentTemplate></Representation>"
+        )
+    };
+    let read = |rungs: &str| {
+        let set = format!("<AdaptationSet contentType=\"video\">{rungs}</AdaptationSet>");
+        read_periods(40, &period("", &set)).map(|found| found.presentation.video.segments())
+    };
+    assert_eq!(read(&rung("<S d=\"4\" r=\"-2\"/>", 1000)), Ok(10));
+    assert_eq!(read(&rung("<S d=\"6\" r=\"9\"/>", 1000)), Ok(7));
+    let alike = rung("<S d=\"4\" r=\"9\"/>", 1000);
+    let elsewhere = rung("<S d=\"4\"/><S d=\"2\"/><S d=\"6\"/><S d=\"4\" r=\"6\"/>", 2000);
+    let error = read(&(alike + &elsewhere)).unwrap_err().to_string();
+    assert!(
+        error.ends_with("segment 2 is not that of the set's first representation; all must be cut alike"),
+        "{error}"
+    );
+}
+
 /// A list with byte ranges has real sizes: 0-999 is 1000 B.
 #[test]
 fn a_segment_list_with_ranges() {
@@ -221,6 +292,46 @@ fn an_hls_master_playlist() {
     assert_eq!((audio.kind(), audio.bytes(0, 0)), (ObjectKind::Audio, 168_000));
     assert!(manifest.has_sizes && !manifest.presentation.is_live);
     assert_eq!(manifest.video_urls[1], ["s.mp4", "s2.mp4"]);
+}
+
+/// A master playlist whose playlists are all [`MEDIA`].
+fn read_master(lines: &str) -> Manifest {
+    let media = |_: &str| Some(MEDIA.to_string());
+    hls::parse(&format!("#EXTM3U\n{lines}"), media, &ManifestOptions::default())
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+const TWO_RUNGS: &str = "#EXT-X-STREAM-INF:BANDWIDTH=1000000,CODECS=\"avc1.64001f,mp4a.40.2\",AUDIO=\"a\"\nv.m3u8\n\
+    #EXT-X-STREAM-INF:BANDWIDTH=2000000,CODECS=\"avc1.64001f,mp4a.40.2\",AUDIO=\"a\"\nv2.m3u8\n";
+
+#[test]
+fn a_variant_of_sound_alone_is_no_rung_of_a_film() {
+    let sound = "#EXT-X-STREAM-INF:BANDWIDTH=64000,CODECS=\"mp4a.40.2\"\nsound.m3u8\n";
+    let manifest = read_master(&format!("{sound}{TWO_RUNGS}"));
+    assert_eq!(kbps(&manifest.presentation.video), [1000, 2000]);
+    assert_eq!(manifest.warnings, ["left out: variants of sound alone, 1 of 3"]);
+    assert_eq!(kbps(&read_master(sound).presentation.video), [64]);
+}
+
+/// RFC 8216 §4.3.4.2.1: a rendition without a URI is in the segments of the variants that name its group.
+#[test]
+fn audio_is_that_of_the_first_variant_s_group() {
+    let rendition =
+        |group: &str, more: &str| format!("#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"{group}\",NAME=\"n\",{more}\n");
+    let muxed = rendition("a", "DEFAULT=YES") + &rendition("a", "DEFAULT=NO,URI=\"fr.m3u8\"");
+    let found = read_master(&(muxed + TWO_RUNGS)).presentation;
+    assert!(found.audio.is_none());
+    assert_eq!(kbps(&found.video), [1000, 2000]);
+    // Of no variant's group.
+    assert!(read_master(&(rendition("b", "URI=\"b.m3u8\"") + TWO_RUNGS)).presentation.audio.is_none());
+    // The rate of [`MEDIA`], 411 kbit/s, is taken off.
+    let separate = rendition("a", "URI=\"a.m3u8\"");
+    assert_eq!(kbps(&read_master(&format!("{separate}{TWO_RUNGS}")).presentation.video), [588, 1588]);
+    // The same playlists with other audio are no further rungs.
+    let twice = separate + TWO_RUNGS + &TWO_RUNGS.replace("AUDIO=\"a\"", "AUDIO=\"b\"").replace("000000", "256000");
+    let manifest = read_master(&twice);
+    assert_eq!(kbps(&manifest.presentation.video), [588, 1588]);
+    assert_eq!(manifest.warnings, ["left out: variants of a playlist that another has, 2 of 4"]);
 }
 
 /// By itself: (90 000 + 450 000) · 8 / 10.5 = 411 429 bit/s. Without an end it is live and goes on like its last segment.

@@ -279,15 +279,18 @@ def run(
 
 
 def pick_sender(scenario: Scenario, sender: str | None) -> str:
-    """The requested label, or the only one; empty for traffic alone."""
+    """The requested label, or the only one; empty for traffic alone. Where only one transport is there, it may be left out."""
     names = scenario.senders
     if sender is None and len(names) <= 1:
         return names[0] if names else ""
     if sender is None:
         raise InputError(f"scenario '{scenario.name}' has several senders; give --sender, one of: {', '.join(names)}")
-    if sender not in names:
+    if sender in names:
+        return sender
+    meant = [name for name in names if name.startswith(f"{sender}/")]
+    if len(meant) != 1:
         raise unknown_name("sender", sender, names)
-    return sender
+    return meant[0]
 
 
 def _timelines(

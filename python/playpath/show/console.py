@@ -91,7 +91,7 @@ class ProgressLines:
         if now - self._last >= self._every_s:
             self._last = now
             of = f" of {total}" if total else ""
-            message(f"{self._what}: {done}{of} after {now - self._start:.0f} s")
+            message(f"{self._what}: {int(done)}{of} after {now - self._start:.0f} s")
 
 
 def print_comparison(result: Comparison) -> None:

@@ -15,6 +15,8 @@ from playpath.base.metrics import format_value
 from playpath.scenario import Scenario
 
 _ORDER = ("video", "player", "viewer", "origin", "path", "link", "sender", "traffic", "run")
+_RACED = "until decided (10 for other commands and worlds)"
+"""Default of `run.seeds`; the resolved scenario has a number."""
 _LONGEST = 60
 """Longest value, in characters, that is shown; a trace's content is longer."""
 
@@ -84,6 +86,8 @@ def _block(title: str, raw: Mapping[str, Any], resolved: Mapping[str, Any]) -> B
     filled = {place for key, value in given.items() for place in _filled(key, value, full)}
     idle = set(_idle(resolved))
     defaults = {key: _shown(value) for key, value in full.items() if key not in filled | idle and key != "name"}
+    if title == "run" and "seeds" in defaults:
+        defaults["seeds"] = _RACED
     return Block(
         title,
         {key: _shown(value) for key, value in given.items() if key != "name"},

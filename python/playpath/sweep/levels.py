@@ -1,12 +1,59 @@
-"""The values of a sweep's settings as positions on an axis."""
+"""The values of a sweep's axes as positions in a figure."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
-_NUMBER = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
+from playpath.base.errors import InputError
+from playpath.base.quantity import BYTES, MBPS, SECONDS, parse
+from playpath.sweep.result import SweepResult
+
+_JOINT = ", "
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The values of an axis in order, and where they lie."""
+
+    values: list[Any]
+    numbers: list[float]
+    """In `unit`; 0, 1, 2, … if the values are no quantities of one kind."""
+    unit: str
+    is_numeric: bool
+
+    @property
+    def words(self) -> list[str]:
+        """The values as written, without the unit that the axis bears."""
+        return [str(value).removesuffix(f" {self.unit}") for value in self.values]
+
+
+def levels(table: pl.DataFrame, key: str) -> Levels:
+    found = table[key].unique(maintain_order=True).to_list()
+    measured = _measured(found)
+    if measured is None:
+        return Levels(found, [float(i) for i in range(len(found))], "", is_numeric=False)
+    numbers, unit = measured
+    order = sorted(range(len(found)), key=numbers.__getitem__)
+    return Levels([found[i] for i in order], [numbers[i] for i in order], unit, is_numeric=True)
+
+
+def _measured(values: Sequence[Any]) -> tuple[list[float], str] | None:
+    """The numbers of quantities in the unit of the first, and that unit; None if these are no quantities of one kind.
+
+    >>> _measured(["4 Mbit/s", "900 kbit/s"]), _measured([1, 2.5]), _measured(["1 bdp", "50 kB"])
+    (([4.0, 0.9], 'Mbit/s'), ([1.0, 2.5], ''), None)
+    """
+    try:
+        parsed = [parse(value, "value") for value in values]
+    except InputError:
+        return None
+    unit = parsed[0][1] if parsed else ""
+    factors = next((known for known in (MBPS, SECONDS, BYTES) if unit in known), {unit: 1.0})
+    if _JOINT in unit or any(own not in factors for _, own in parsed):
+        return None
+    return [number * factors[own] / factors[unit] for number, own in parsed], unit
 
 
 def at_values(table: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:
@@ -16,50 +63,16 @@ def at_values(table: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:
     return table
 
 
-def levels(table: pl.DataFrame, key: str) -> list[Any]:
-    """The values of a setting, in numeric order if they are numbers."""
-    found = table[key].unique(maintain_order=True).to_list()
-    try:
-        return sorted(found, key=number)
-    except ValueError:
-        return found
-
-
-def number(value: Any) -> float:
-    """The number of a quantity: 50 for `"50 ms"`.
-
-    >>> number("50 ms"), number(1.5)
-    (50.0, 1.5)
-    """
-    if isinstance(value, int | float):
-        return float(value)
-    found = _NUMBER.match(str(value))
-    if found is None:
-        raise ValueError(f"'{value}' does not begin with a number")
-    return float(found[0])
-
-
-def is_numeric(table: pl.DataFrame, key: str) -> bool:
-    """Whether all values of a setting are quantities with the same unit."""
-    values = table[key].unique().to_list()
-    try:
-        for value in values:
-            number(value)
-    except ValueError:
-        return False
-    return len({unit(value) for value in values}) == 1
-
-
-def unit(value: Any) -> str:
-    """The unit of a quantity.
-
-    >>> unit("50 ms"), unit(3)
-    ('ms', '')
-    """
-    return "" if isinstance(value, int | float) else _NUMBER.sub("", str(value), count=1).strip()
-
-
-def bare(value: Any) -> str:
-    """The number of a quantity, in the written form."""
-    found = _NUMBER.match(str(value))
-    return found[0] if found else str(value)
+def by_axis(result: SweepResult) -> SweepResult:
+    """A sweep with one setting for each axis: those that change together are one, `"path.rate, path.queue"`."""
+    linked = [axis["keys"] for axis in result.source.get("axis", ()) if len(axis.get("keys", ())) > 1]
+    joint = {key: _JOINT.join(keys) for keys in linked for key in keys}
+    if not linked:
+        return result
+    columns = {
+        _JOINT.join(keys): [_JOINT.join(map(str, level)) for level in result.table.select(keys).iter_rows()]
+        for keys in linked
+    }
+    keys = list(dict.fromkeys(joint.get(key, key) for key in result.keys))
+    table = result.table.drop(*joint).with_columns(pl.Series(key, values) for key, values in columns.items())
+    return replace(result, keys=keys, table=table)

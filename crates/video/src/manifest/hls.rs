@@ -1,16 +1,22 @@
 //! HLS playlists.
 //!
-//! Reference: RFC 8216 and draft-pantos-hls-rfc8216bis. Used: `EXT-X-STREAM-INF` (BANDWIDTH, AVERAGE-BANDWIDTH, AUDIO),
-//! `EXT-X-MEDIA` (TYPE=AUDIO), `EXTINF`, `EXT-X-BYTERANGE`, `EXT-X-BITRATE`, `EXT-X-MAP`, `EXT-X-ENDLIST`, `EXT-X-PLAYLIST-TYPE`.
+//! Reference: RFC 8216 and draft-pantos-hls-rfc8216bis. Used: `EXT-X-STREAM-INF` (BANDWIDTH, AVERAGE-BANDWIDTH, AUDIO, CODECS,
+//! RESOLUTION), `EXT-X-MEDIA` (TYPE=AUDIO, GROUP-ID, DEFAULT, URI), `EXTINF`, `EXT-X-BYTERANGE`, `EXT-X-BITRATE`, `EXT-X-MAP`,
+//! `EXT-X-ENDLIST`, `EXT-X-PLAYLIST-TYPE`.
 //! Differences from the reference:
-//! 1. All variants are one ladder; the rate is AVERAGE-BANDWIDTH where given, less the audio's if that is a set of its own.
-//! 2. Of several audio renditions the default one, else the first, is used.
+//! 1. All variants are one ladder, one for each playlist, without those of sound alone if there are others; the rate is
+//!    AVERAGE-BANDWIDTH where given, less the audio's if that is a playlist of its own.
+//! 2. Of the first variant's audio renditions the default one, else the first, is used; without a URI it is in the video's segments.
 //! 3. Tags not named above are ignored, as the standard tells clients to; a used tag with a bad value is an error.
 
-use super::{Manifest, ManifestError, ManifestOptions, Problem, Rung, ladder_of, short};
+use super::{Manifest, ManifestError, ManifestOptions, Problem, Rung, ladder_of, short, uneven};
 use crate::ObjectKind;
 use crate::ladder::{MAX_REPRESENTATIONS, MAX_SEGMENTS};
 use playpath_units::{Duration, Rate};
+use std::collections::BTreeSet;
+
+/// How the names of codecs for sound begin, RFC 6381.
+const SOUND: [&str; 7] = ["mp4a", "ac-3", "ec-3", "ac-4", "Opus", "opus", "fLaC"];
 
 /// A master playlist, or a media playlist by itself. `load` gives the text of a playlist by its URI as written.
 pub fn parse(
@@ -19,8 +25,8 @@ pub fn parse(
     options: &ManifestOptions,
 ) -> Result<Manifest, ManifestError> {
     check_first_line(text)?;
-    let master = Master::parse(text)?;
     let mut warnings = Vec::new();
+    let master = Master::parse(text)?.played(&mut warnings);
     if master.variants.is_empty() {
         let playlist = MediaPlaylist::parse(text, options)?;
         return playlist.alone(&mut warnings);
@@ -36,12 +42,11 @@ pub fn parse(
         if rungs.is_empty() {
             durations = playlist.durations();
             is_live = playlist.is_live;
-        } else if playlist.segments.len() != durations.len() {
-            let problem = Problem::Uneven { got: playlist.segments.len(), expected: durations.len() };
+        } else if let Some(problem) = uneven(&durations, &playlist.durations()) {
             return Err(ManifestError::at(variant.line, 0, problem));
         }
         let rate = variant.rate.as_bits_per_sec();
-        let video_rate = if rate > audio_rate { rate - audio_rate } else { rate };
+        let video_rate = if variant.group.is_some() && rate > audio_rate { rate - audio_rate } else { rate };
         rungs.push(playlist.into_rung(variant.uri.clone(), Rate::from_bits_per_sec(video_rate)));
     }
     let video = ladder_of(ObjectKind::Video, rungs, &durations, &mut warnings)?;
@@ -61,50 +66,94 @@ struct Variant {
     line: u32,
     uri: String,
     rate: Rate,
+    /// Of its audio, if that is not in its own segments alone.
+    group: Option<String>,
+    is_sound: bool,
+}
+
+/// A rendition of sound.
+#[derive(Debug)]
+struct Sound {
+    group: String,
+    is_default: bool,
+    /// None if it is in the video's segments.
+    uri: Option<String>,
 }
 
 #[derive(Debug, Default)]
 struct Master {
     variants: Vec<Variant>,
-    audio: Vec<(String, bool)>,
+    audio: Vec<Sound>,
 }
 
 impl Master {
     fn parse(text: &str) -> Result<Master, ManifestError> {
         let mut master = Master::default();
-        let mut pending: Option<(u32, Rate)> = None;
+        let mut pending: Option<Variant> = None;
         for (number, line) in lines(text) {
             if let Some(attributes) = line.strip_prefix("#EXT-X-STREAM-INF:") {
                 if pending.is_some() {
                     return Err(ManifestError::at(number, 0, Problem::Missing("the URI of the variant before")));
                 }
-                pending = Some((number, variant_rate(number, attributes)?));
+                pending = Some(variant(number, attributes)?);
             } else if let Some(attributes) = line.strip_prefix("#EXT-X-MEDIA:") {
                 let is = |key: &str, value: &str| attribute(attributes, key).is_some_and(|got| got == value);
-                if is("TYPE", "AUDIO")
-                    && let Some(uri) = attribute(attributes, "URI")
-                {
-                    master.audio.push((uri.to_string(), is("DEFAULT", "YES")));
+                if is("TYPE", "AUDIO") {
+                    let group = attribute(attributes, "GROUP-ID").unwrap_or_default().to_string();
+                    let uri = attribute(attributes, "URI").map(String::from);
+                    master.audio.push(Sound { group, is_default: is("DEFAULT", "YES"), uri });
                 }
             } else if !line.starts_with('#')
-                && let Some((line_of_tag, rate)) = pending.take()
+                && let Some(variant) = pending.take()
             {
-                master.variants.push(Variant { line: line_of_tag, uri: line.to_string(), rate });
+                master.variants.push(Variant { uri: line.to_string(), ..variant });
                 if master.variants.len() > MAX_REPRESENTATIONS {
                     return Err(bad(number, "number of variants", line, "at most 32"));
                 }
             }
         }
         match pending {
-            Some((line, _)) => Err(ManifestError::at(line, 0, Problem::Missing("the variant's URI"))),
+            Some(variant) => Err(ManifestError::at(variant.line, 0, Problem::Missing("the variant's URI"))),
             None => Ok(master),
         }
     }
 
-    fn audio_uri(&self) -> Option<&str> {
-        let default = self.audio.iter().find(|(_, is_default)| *is_default);
-        default.or(self.audio.first()).map(|(uri, _)| uri.as_str())
+    /// Without variants of sound alone beside video, and of those that share a playlist, for different audio, the first.
+    fn played(mut self, warnings: &mut Vec<String>) -> Master {
+        let mut seen = BTreeSet::new();
+        let has_video = self.variants.iter().any(|variant| !variant.is_sound);
+        self.keep("of sound alone", warnings, |variant| !(has_video && variant.is_sound));
+        self.keep("of a playlist that another has", warnings, |variant| seen.insert(variant.uri.clone()));
+        self
     }
+
+    fn keep(&mut self, left_out: &str, warnings: &mut Vec<String>, is_used: impl FnMut(&Variant) -> bool) {
+        let before = self.variants.len();
+        self.variants.retain(is_used);
+        if self.variants.len() < before {
+            warnings.push(format!("left out: variants {left_out}, {} of {before}", before - self.variants.len()));
+        }
+    }
+
+    fn audio_uri(&self) -> Option<&str> {
+        let group = self.variants.first()?.group.as_deref()?;
+        let mut sounds = self.audio.iter().filter(|sound| sound.group == group);
+        let first = sounds.clone().next();
+        sounds.find(|sound| sound.is_default).or(first)?.uri.as_deref()
+    }
+}
+
+/// A variant whose URI follows on the next line.
+fn variant(line: u32, attributes: &str) -> Result<Variant, ManifestError> {
+    let is_sound = |codec: &str| SOUND.iter().any(|sound| codec.trim().starts_with(sound));
+    let codecs = attribute(attributes, "CODECS").filter(|_| attribute(attributes, "RESOLUTION").is_none());
+    Ok(Variant {
+        line,
+        uri: String::new(),
+        rate: variant_rate(line, attributes)?,
+        group: attribute(attributes, "AUDIO").map(String::from),
+        is_sound: codecs.is_some_and(|codecs| codecs.split(',').all(is_sound)),
+    })
 }
 
 fn variant_rate(line: u32, attributes: &str) -> Result<Rate, ManifestError> {

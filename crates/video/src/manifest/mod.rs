@@ -88,8 +88,10 @@ pub enum Problem {
         /// Largest value allowed.
         high: u64,
     },
-    /// Representations of one set are cut differently.
+    /// Representations of one set have different numbers of segments.
     Uneven { got: usize, expected: usize },
+    /// Or segments that begin elsewhere: this one, from 1.
+    CutDifferently { segment: usize },
     /// A playlist that another names could not be read.
     Unreadable(String),
     /// A playlist referenced by another is not in the same folder or below it.
@@ -138,6 +140,9 @@ impl fmt::Display for ManifestError {
             }
             Problem::Uneven { got, expected } => {
                 write!(f, "{got} segments, but {expected} in the set's first representation; all must be cut alike")
+            }
+            Problem::CutDifferently { segment } => {
+                write!(f, "segment {segment} is not that of the set's first representation; all must be cut alike")
             }
             Problem::Unreadable(name) => write!(f, "playlist \"{name}\" cannot be read"),
             Problem::Outside(name) => {
@@ -191,6 +196,20 @@ impl Manifest {
             warnings,
         }
     }
+}
+
+/// Why a player could not switch between two representations; playlists round durations, each in its own way.
+fn uneven(first: &[Duration], other: &[Duration]) -> Option<Problem> {
+    if other.len() != first.len() {
+        return Some(Problem::Uneven { got: other.len(), expected: first.len() });
+    }
+    let (mut end, mut other_end) = (Duration::ZERO, Duration::ZERO);
+    let is_elsewhere = |(duration, other): (&Duration, &Duration)| {
+        (end, other_end) = (end + *duration, other_end + *other);
+        end.saturating_sub(other_end).max(other_end.saturating_sub(end)) > *duration / 4
+    };
+    let place = first.iter().zip(other).position(is_elsewhere)?;
+    Some(Problem::CutDifferently { segment: place + 1 })
 }
 
 /// A ladder of `rungs`, lowest first; equal rates are one.

@@ -4,14 +4,14 @@
 //! timeline), SegmentList with byte ranges, SegmentBase.
 //! Differences from the reference:
 //! 1. The first period, and of each kind of media the first adaptation set, are used; others are warnings. Periods of
-//!    advertisements, trick-play sets and protection are not understood. Sets that a player could switch between without being told
+//!    advertisements and protection are not understood. Sets that a player could switch between without being told
 //!    (same codec, language and role, cut alike) are one ladder: ffmpeg writes a set for each rung unless asked not to.
 //! 2. A SegmentBase has its index in the media file, which is not available: the period is cut into
 //!    [`ManifestOptions::segment_duration`].
 //! 3. Of a dynamic MPD [`ManifestOptions::live_duration`] is played, with segments like the last one described.
 //! 4. Base URLs and remote elements (xlink) are not followed; URLs are relative to the manifest.
 
-use super::{Manifest, ManifestError, ManifestOptions, Problem, ReadLadder, Rung, ladder_of, short};
+use super::{Manifest, ManifestError, ManifestOptions, Problem, ReadLadder, Rung, ladder_of, one_line, short, uneven};
 use crate::ObjectKind;
 use crate::ladder::{LadderError, MAX_REPRESENTATIONS, MAX_SEGMENTS, cut};
 use playpath_units::{Duration, Rate};
@@ -41,7 +41,7 @@ pub fn parse(text: &str, options: &ManifestOptions) -> Result<Manifest, Manifest
     if periods.len() > 1 {
         warnings.push(format!("{} periods: the first is used", periods.len()));
     }
-    let length = period_length(mpd, period, is_live, options)?;
+    let length = period_length(mpd, &periods, is_live, options)?;
     let reader = Reader { period, length, is_live, options };
     let video = reader.set_of("video", ObjectKind::Video, &mut warnings)?;
     let video = video.ok_or_else(|| missing(period, "an AdaptationSet of video"))?;
@@ -49,21 +49,31 @@ pub fn parse(text: &str, options: &ManifestOptions) -> Result<Manifest, Manifest
     Ok(Manifest::of(video, audio, is_live, warnings))
 }
 
+/// §5.3.2.1: of the first period. It ends where the next begins, or with the presentation, unless it tells its duration.
 fn period_length(
     mpd: Node,
-    period: Node,
+    periods: &[Node],
     is_live: bool,
     options: &ManifestOptions,
 ) -> Result<Option<Duration>, ManifestError> {
-    for (node, name) in [(period, "duration"), (mpd, "mediaPresentationDuration")] {
-        if let Some(text) = node.attribute(name) {
-            let length = iso_duration(text).filter(|length| !length.is_zero());
-            return length
-                .map(Some)
-                .ok_or_else(|| bad(node, "duration", text, "an ISO 8601 duration such as PT634.5S"));
+    let period = periods[0];
+    let start = time(period, "start")?.unwrap_or_default();
+    let next = periods.get(1).map_or(Ok(None), |next| time(*next, "start"))?;
+    let end = next.map_or_else(|| time(mpd, "mediaPresentationDuration"), |next| Ok(Some(next)))?;
+    let length = time(period, "duration")?.or(end.map(|end| end.saturating_sub(start)));
+    match length {
+        Some(length) if length.is_zero() => {
+            Err(bad(period, "length of the Period", &length.to_string(), "more than 0 s"))
         }
+        None if is_live => Ok(Some(options.live_duration)),
+        length => Ok(length),
     }
-    Ok(is_live.then_some(options.live_duration))
+}
+
+fn time(node: Node, name: &str) -> Result<Option<Duration>, ManifestError> {
+    let Some(text) = node.attribute(name) else { return Ok(None) };
+    let time = iso_duration(text);
+    time.map(Some).ok_or_else(|| bad(node, "duration", text, "an ISO 8601 duration such as PT634.5S"))
 }
 
 struct Reader<'a, 'input> {
@@ -87,11 +97,12 @@ impl<'a, 'input> Reader<'a, 'input> {
         kind: ObjectKind,
         warnings: &mut Vec<String>,
     ) -> Result<Option<ReadLadder>, ManifestError> {
-        let mut sets = children(self.period, "AdaptationSet").filter(|set| is_of_media(*set, media));
+        let sets = children(self.period, "AdaptationSet").filter(|set| is_of_media(*set, media));
+        let mut sets = understood(sets, &format!("an adaptation set of {media}"), warnings).into_iter();
         let Some(first) = sets.next() else { return Ok(None) };
-        let (mut rungs, durations) = self.rungs(first)?;
+        let (mut rungs, durations) = self.rungs(first, warnings)?;
         for set in sets {
-            let more = self.rungs(set)?;
+            let more = self.rungs(set, warnings)?;
             match not_switchable(first, set).or((more.1 != durations).then(|| "it is cut differently".to_string())) {
                 Some(reason) => warnings.push(format!("an adaptation set of {media} is left out: {reason}")),
                 None => rungs.extend(more.0),
@@ -105,14 +116,18 @@ impl<'a, 'input> Reader<'a, 'input> {
     }
 
     /// The representations of a set, and how they are all cut.
-    fn rungs(&self, set: Node<'a, 'input>) -> Result<(Vec<Rung>, Vec<Duration>), ManifestError> {
+    fn rungs(
+        &self,
+        set: Node<'a, 'input>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(Vec<Rung>, Vec<Duration>), ManifestError> {
         let (mut rungs, mut durations) = (Vec::new(), Vec::new());
-        for representation in children(set, "Representation").take(MAX_REPRESENTATIONS + 1) {
+        let representations = understood(children(set, "Representation"), "a representation", warnings);
+        for representation in representations.into_iter().take(MAX_REPRESENTATIONS + 1) {
             let (rung, own_durations) = self.rung(set, representation)?;
             if rungs.is_empty() {
                 durations = own_durations;
-            } else if own_durations.len() != durations.len() {
-                let problem = Problem::Uneven { got: own_durations.len(), expected: durations.len() };
+            } else if let Some(problem) = uneven(&durations, &own_durations) {
                 return Err(at(representation, problem));
             }
             rungs.push(rung);
@@ -222,7 +237,7 @@ impl<'a, 'input> Reader<'a, 'input> {
             let units = number(*entry, "d", 1, u64::MAX / 4)?.ok_or_else(|| missing(*entry, "attribute d"))?;
             time = number(*entry, "t", 0, u64::MAX / 4)?.unwrap_or(time);
             let repeat = match entry.attribute("r") {
-                Some("-1") => self.repeat_to(
+                Some(repeat) if repeat.trim().parse::<i64>().is_ok_and(i64::is_negative) => self.repeat_to(
                     entries.get(index + 1),
                     cut.times.first().copied().unwrap_or(time),
                     time,
@@ -249,11 +264,15 @@ impl<'a, 'input> Reader<'a, 'input> {
         if cut.durations.is_empty() {
             return Err(missing(timeline, "an S element"));
         }
-        self.extend_live(&mut cut, time);
+        if self.is_live {
+            self.extend_live(&mut cut, time)
+        } else {
+            self.end_with_period(&mut cut)
+        }
         Ok(cut)
     }
 
-    /// `r="-1"`: until the next entry's time, or the end of the period.
+    /// §5.3.9.6: a negative `r` repeats until the next entry's time, or the end of the period.
     fn repeat_to(&self, next: Option<&Node>, first: u64, time: u64, units: u64, timescale: u64) -> u64 {
         let next_time = next.and_then(|next| next.attribute("t")).and_then(|t| t.parse::<u64>().ok());
         let period_end =
@@ -262,9 +281,21 @@ impl<'a, 'input> Reader<'a, 'input> {
         end.saturating_sub(time).div_ceil(units).saturating_sub(1).min(MAX_SEGMENTS as u64)
     }
 
+    /// Segments that begin when the period is over are not played.
+    fn end_with_period(&self, cut: &mut Cut) {
+        let (Some(length), mut start) = (self.length, Duration::ZERO) else { return };
+        let is_within = |duration: &&Duration| {
+            let end = start + **duration;
+            std::mem::replace(&mut start, end) < length
+        };
+        let within = cut.durations.iter().take_while(is_within).count();
+        cut.durations.truncate(within);
+        cut.times.truncate(within);
+    }
+
     /// A dynamic timeline is a window; the segments to come are like its last one.
     fn extend_live(&self, cut: &mut Cut, mut time: u64) {
-        let (Some(length), true) = (self.length, self.is_live) else { return };
+        let Some(length) = self.length else { return };
         let last = cut.durations[cut.durations.len() - 1];
         let units = time.saturating_sub(cut.times[cut.times.len() - 1]);
         let mut sum = cut.durations.iter().fold(Duration::ZERO, |sum, &duration| sum + duration);
@@ -274,6 +305,25 @@ impl<'a, 'input> Reader<'a, 'input> {
             (sum, time) = (sum + last, time.saturating_add(units));
         }
     }
+}
+
+/// §5.8.4.8: what has an essential property that is not understood shall be left out, such as a set for trick play. Colours change
+/// nothing here.
+fn understood<'a, 'input>(
+    nodes: impl Iterator<Item = Node<'a, 'input>>,
+    what: &str,
+    warnings: &mut Vec<String>,
+) -> Vec<Node<'a, 'input>> {
+    let is_unknown = |scheme: &&str| !scheme.starts_with("urn:mpeg:mpegB:cicp:");
+    let unknown = |node: Node<'a, 'input>| {
+        let mut schemes = children(node, "EssentialProperty").map(|p| p.attribute("schemeIdUri").unwrap_or("none"));
+        schemes.find(is_unknown)
+    };
+    let (used, left_out): (Vec<_>, Vec<_>) = nodes.partition(|node| unknown(*node).is_none());
+    warnings.extend(left_out.into_iter().filter_map(unknown).map(|scheme| {
+        format!("{what} is left out: its essential property \"{}\" is not understood", one_line(scheme, 60))
+    }));
+    used
 }
 
 /// Why a player could not switch between two sets of one kind of media; `None` if it could.

@@ -59,11 +59,11 @@ def _finish(result: Result, folder: Path, show: Callable[[Result], None], *, uni
     from playpath.show.report import write_report
 
     result.save(folder)
-    console.message(f"report: {write_report(result, folder / 'report.html')}")
     if json:
         console.print_json(result.to_dict())
     else:
         show(result)
+    console.message(f"report: {write_report(result, folder / 'report.html')}")
     if result.interrupted:
         console.message(f"interrupted: finished {unit} are stored; run the same command again to resume")
         raise typer.Exit(INTERRUPTED)

@@ -1,6 +1,7 @@
 """The page of a sweep: which sender wins where, by how much, where it is undecided, and how the metrics respond."""
 
 import itertools
+import math
 from html import escape
 
 import polars as pl
@@ -13,7 +14,7 @@ from playpath.show.report import html
 from playpath.show.report.component import colour_place, component, swatch
 from playpath.sweep.design import Point
 from playpath.sweep.headline import counts
-from playpath.sweep.levels import at_values, bare, is_numeric, levels, number, unit
+from playpath.sweep.levels import Levels, at_values, by_axis, levels
 from playpath.sweep.result import SweepResult
 
 _MAX_FACETS = 6
@@ -28,6 +29,7 @@ _LOG_FROM = 20
 
 
 def sweep_page(result: SweepResult) -> str:
+    result = by_axis(result)
     sections = [
         _head(result),
         _effects(result),
@@ -86,7 +88,8 @@ def _maps(result: SweepResult) -> str:
     if len(keys) < 2:
         return ""
     x, y, *others = keys
-    if result.decisions.height < result.decisions[x].n_unique() * result.decisions[y].n_unique():
+    drawn = [levels(result.decisions, key) for key in (x, y)]
+    if result.decisions.height < math.prod(len(one.values) for one in drawn) and any(one.is_numeric for one in drawn):
         note = "Mark: the winner at each drawn point; filled: decided, and the viewer notices it."
         return html.section("Who wins where", html.figures([_cloud(result, x, y)]), note=note)
     note = (
@@ -101,7 +104,7 @@ def _maps(result: SweepResult) -> str:
 def _field(result: SweepResult, x: str, y: str, where: Point) -> str:
     """The winner at each point of two settings, with the others fixed at `where`."""
     decisions = at_values(result.decisions, where)
-    columns, rows = levels(decisions, x), levels(decisions, y)
+    columns, rows = levels(decisions, x).values, levels(decisions, y).values
     given = {
         "x": x,
         "y": y,
@@ -134,25 +137,38 @@ def _gap(row: Named) -> str:
     return f"by {format_value(abs(row['difference']), 2)} {metric(row['criterion']).unit}".strip()
 
 
-def _cloud(result: SweepResult, x: str, y: str) -> str:
-    """The winner at each drawn point of two settings; hollow unless a win is decided that the viewer notices."""
+def _cloud(result: SweepResult, *keys: str) -> str:
+    """The winner at each drawn point of two settings; hollow unless a win is decided that the viewer notices.
+
+    Quantities are across the words, which only the horizontal axis shows.
+    """
+    x, y = sorted(keys, key=lambda key: levels(result.decisions, key).is_numeric)
+    places = [levels(result.decisions, key) for key in (x, y)]
+    at_x, at_y = (dict(zip(place.values, place.numbers, strict=True)) for place in places)
     series = []
     for sender, is_felt in itertools.product(result.base.senders, (True, False)):
         felt = pl.col("is_decided") & pl.col("level").eq_missing("viewer")
         rows = result.decisions.filter((pl.col("best") == sender) & (felt == is_felt))
-        points = [[number(a), number(b), None, None] for a, b in rows.select(x, y).iter_rows()]
+        points = [[at_x[a], at_y[b], None, None] for a, b in rows.select(x, y).iter_rows()]
         place = colour_place(result.base.senders, sender)
         name = sender if is_felt else f"{sender}, not noticed or open"
         series.append({"name": name, "place": place, "points": points, "isLine": False, "isHollow": not is_felt})
-    axes = {name: {"label": key, "unit": unit(result.decisions[key][0])} for name, key in (("x", x), ("y", y))}
+    axes = {
+        name: {"label": key, "unit": place.unit} | ({} if place.is_numeric else _ticks(place))
+        for name, key, place in zip("xy", (x, y), places, strict=True)
+    }
     return component("plane", "Winner", {**axes, "spread": "interval", "series": [s for s in series if s["points"]]})
 
 
+def _ticks(place: Levels) -> dict[str, object]:
+    return {"ticks": place.numbers, "words": place.words}
+
+
 def _facets(result: SweepResult, keys: list[str]) -> list[Point]:
-    """The first few combinations of the other settings."""
-    choices = [levels(result.decisions, key) for key in keys]
-    combined = itertools.islice(itertools.product(*choices), _MAX_FACETS)
-    return [dict(zip(keys, values, strict=True)) for values in combined]
+    """The first few combinations of the other settings that were played."""
+    if not keys:
+        return [{}]
+    return result.decisions.select(keys).unique(maintain_order=True).head(_MOST_FACETS).to_dicts()
 
 
 def _facet_title(where: Point) -> str:
@@ -160,7 +176,7 @@ def _facet_title(where: Point) -> str:
 
 
 def _curves(result: SweepResult) -> str:
-    keys = [k for k in result.keys if result.table[k].n_unique() > 1 and is_numeric(result.table, k)]
+    keys = [k for k in result.keys if result.table[k].n_unique() > 1 and levels(result.table, k).is_numeric]
     keys = [k for k in keys if result.table[k].n_unique() * 4 <= max(8, result.table["point"].n_unique() * 4)]
     shown: dict[str, list[str]] = {name: [] for name in _shown_metrics(result)}
     pooled: set[str] = set()
@@ -196,11 +212,11 @@ def _response(result: SweepResult, name: str, key: str, where: Point) -> str:
     """A metric of every sender against a setting, with the others fixed at `where`."""
     table = at_values(result.table, where)
     places = levels(table, key)
-    numbers = [number(value) for value in places]
+    numbers = places.numbers
     series = []
     for sender in result.base.senders:
         part = table.filter(pl.col("sender") == sender)
-        found = [stats.summarise(part.filter(pl.col(key) == v)[name].drop_nulls().to_list()) for v in places]
+        found = [stats.summarise(part.filter(pl.col(key) == v)[name].drop_nulls().to_list()) for v in places.values]
         points = [
             [at, one.middle, *(one.ci95 or (None, None))]
             for at, one in zip(numbers, found, strict=True)
@@ -211,7 +227,7 @@ def _response(result: SweepResult, name: str, key: str, where: Point) -> str:
             series.append({"name": sender, "place": place, "points": points, "isLine": True})
     is_log = min(numbers) > 0 and max(numbers) / min(numbers) >= _LOG_FROM
     entry = metric(name)
-    x = {"label": key, "unit": unit(places[0]), "isLog": is_log, "ticks": numbers, "words": [bare(v) for v in places]}
+    x = {"label": key, "unit": places.unit, "isLog": is_log, **_ticks(places)}
     given = {"x": x, "y": {"label": entry.label, "unit": entry.unit}, "spread": "interval", "series": series}
     title = f"{entry.label} against {key}"
     return component("plane", f"{title}, {_facet_title(where)}" if where else title, given)

@@ -66,7 +66,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "size_cv",
         "10 %",
         Kind::Share,
-        "coefficient of variation of segment sizes, where they are not known",
+        "coefficient of variation of segment sizes, without a manifest",
     ),
     ParamSpec::text("audio", "none", Kind::Rate, "rate of an audio set of its own, where no manifest is given")
         .or("none"),
