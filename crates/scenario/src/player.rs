@@ -106,7 +106,7 @@ impl PlayerSpec {
     }
 
     /// A setting by which player and server tell one another more than requests and responses.
-    pub(crate) fn tells_beyond_requests(&self) -> Option<&'static str> {
+    pub(crate) fn signalling_setting(&self) -> Option<&'static str> {
         if !self.adapts() {
             return None;
         }
