@@ -704,6 +704,7 @@ LAW_INLINE void bbr3_on_wake(struct bbr3_state *s, const struct law_view *view)
 		return;
 	s->idle_restart = true;
 	s->extra_start_us = view->now_us;
+	s->extra_q16 = 0;
 	if (bbr3_is_in_probe_bw(s))
 		bbr3_set_pacing(s, view, 1000);
 	else if (s->mode == BBR3_PROBE_RTT)

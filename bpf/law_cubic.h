@@ -22,14 +22,15 @@
 #define CUBIC_BETA 700
 /* No ACK counts for more: products with it stay inside 64 bits. */
 #define CUBIC_MAX_ACKED 4096
-/* 2^-14 s; 128 s to either side of the plateau, where the window is far beyond any bound. */
-#define CUBIC_TICKS_PER_S 16384
+/* 2^-18 s, so that the cube decides as a real number would where it meets w_est, and within 8 s of the plateau; then 2^-14 s up to 128 s
+ * to either side of it, where the window is far beyond any bound. */
+#define CUBIC_TICKS_PER_S 262144
 #define CUBIC_MAX_TICKS ((1U << 21) - 1)
 
 /* What the window grows by; 0 is none. */
 struct cubic_growth {
 	u64 w_max_q16;
-	u64 prior_q16; /* cwnd when ssthresh was set last */
+	u64 prior; /* cwnd when ssthresh was set last */
 	u64 elapsed_us; /* time of this epoch in which the window could grow */
 	u64 updated_us;
 	u64 origin_q16;
@@ -101,8 +102,10 @@ LAW_CHECKED_ALONE u64 cubic_root(u64 x, u64 zero)
 LAW_INLINE u64 cubic_w_cubic_q16(const struct cubic_growth *g, u64 t_us)
 {
 	u64 t = law_min(t_us, 1ULL << 40) * CUBIC_TICKS_PER_S / 1000000;
-	u64 off = law_min(t > g->k_ticks ? t - g->k_ticks : g->k_ticks - t, CUBIC_MAX_TICKS);
-	u64 delta = (off * off * off >> 26) * 2 / 5;
+	u64 off = t > g->k_ticks ? t - g->k_ticks : g->k_ticks - t;
+	u32 coarse = off > CUBIC_MAX_TICKS ? 4 : 0; /* its cube would not fit */
+	u64 ticks = law_min(off >> coarse, CUBIC_MAX_TICKS);
+	u64 delta = (ticks * ticks * ticks >> (38 - 3 * coarse)) * 2 / 5;
 
 	if (t >= g->k_ticks)
 		return law_min(g->origin_q16 + delta, LAW_MAX_WINDOW * Q16);
@@ -112,14 +115,17 @@ LAW_INLINE u64 cubic_w_cubic_q16(const struct cubic_growth *g, u64 t_us)
 LAW_INLINE void cubic_begin_epoch(struct cubic_window *w, u64 now_us)
 {
 	struct cubic_growth *g = &w->growth;
-	u64 cwnd = w->cwnd >> 16;
+	u64 cwnd = w->cwnd >> 16, lost;
+	u32 coarse;
 
 	if (!g->w_max_q16)
 		g->w_max_q16 = cwnd;
-	if (!g->prior_q16)
-		g->prior_q16 = cwnd;
+	if (!g->prior)
+		g->prior = w->cwnd;
 	g->origin_q16 = law_max(g->w_max_q16, cwnd);
-	g->k_ticks = cubic_root((law_min(g->origin_q16 - cwnd, LAW_MAX_WINDOW * Q16) * 5 / 2) << 26, w->zero);
+	lost = (law_min(g->origin_q16 - cwnd, LAW_MAX_WINDOW * Q16) * 5 / 2) << 26;
+	coarse = lost >> 52 ? 4 : 0;
+	g->k_ticks = cubic_root(lost << (12 - 3 * coarse), w->zero) << coarse;
 	g->w_est = w->cwnd;
 	g->elapsed_us = 0;
 	g->updated_us = now_us;
@@ -138,7 +144,7 @@ LAW_INLINE void cubic_avoid(struct cubic_window *w, const struct law_view *view,
 	g->elapsed_us += view->now_us - g->updated_us;
 	g->updated_us = view->now_us;
 	/* Section 4.3: alpha is 3 (1 - 0.7) / (1 + 0.7) = 9/17, whatever beta is now, and 1 from the window of the last reduction on. */
-	if (g->w_est >> 16 >= g->prior_q16)
+	if (g->w_est >= g->prior)
 		g->w_est += (acked_q16 << 32) / cwnd;
 	else
 		g->w_est += (9 * acked_q16 << 32) / (17 * cwnd);
@@ -191,7 +197,7 @@ LAW_INLINE void cubic_reduce(struct cubic_window *w, const struct law_view *view
 
 	cubic_remember(w);
 	w->growth.w_max_q16 = cwnd < w->growth.w_max_q16 ? cwnd * (1000 + w->beta) / 2000 : cwnd;
-	w->growth.prior_q16 = cwnd;
+	w->growth.prior = w->cwnd;
 	w->growth.has_epoch = false;
 	w->ssthresh = law_max(window, 2 * CUBIC_PACKET);
 	w->cwnd = law_min(w->cwnd, is_ecn ? law_max(window, CUBIC_PACKET) : w->ssthresh);
@@ -206,7 +212,7 @@ LAW_INLINE void cubic_on_rto(struct cubic_window *w, const struct law_view *view
 		cubic_remember(w);
 		w->ssthresh = law_max(law_min(known, view->flight_size * CUBIC_PACKET) * w->beta / 1000, 2 * CUBIC_PACKET);
 		w->growth.w_max_q16 = 0;
-		w->growth.prior_q16 = w->cwnd >> 16;
+		w->growth.prior = w->cwnd;
 		w->growth.has_epoch = false;
 	}
 	w->cwnd = CUBIC_PACKET;

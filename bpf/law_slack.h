@@ -93,6 +93,7 @@ struct slack_state {
 	bool is_over_allowance;
 	bool is_paced_below_window; /* nothing tries what the window could carry */
 	bool has_ignored;
+	bool has_cut; /* the recovery under way began with a cut: CUBIC does not grow in it */
 	bool is_short; /* the viewer needs more than it gets */
 	u64 reserve_ns; /* how long a level must last to be calm */
 };
@@ -209,7 +210,7 @@ LAW_INLINE bool slack_has_enough(const struct slack_state *s, const u32 *param, 
 LAW_INLINE u64 slack_between_cuts_us(u64 window_q16, u64 srtt_us, u64 zero)
 {
 	u64 of_reno = law_min(window_q16, 1ULL << 35) * srtt_us / 30 * 17 >> 16;
-	u64 of_cubic = cubic_root((window_q16 * 3 / 4) << 26, zero) * 1000000 / CUBIC_TICKS_PER_S;
+	u64 of_cubic = cubic_root((window_q16 * 3 / 4) << 26, zero) * 1000000 / (CUBIC_TICKS_PER_S / 16);
 
 	return law_min(of_reno, of_cubic);
 }
@@ -318,17 +319,19 @@ LAW_INLINE void slack_lower_to(struct slack_state *s, u64 cwnd)
 	cubic_set(&s->cubic, cwnd, law_min(s->cubic.ssthresh, cwnd));
 }
 
-/* Rule 2. A cut takes a packet at least. */
-LAW_INLINE void slack_reduce(struct slack_state *s, const struct law_view *view, bool is_ecn, u64 floor)
+/* Rule 2. A cut takes a packet at least. In a frame of its own: within slack_on_ack its details would exceed BPF's 512 bytes of stack. */
+LAW_CHECKED_ALONE int slack_reduce(struct slack_state *s LAW_GIVEN, const struct law_view *view LAW_GIVEN, bool is_ecn, u64 floor)
 {
 	u64 from = law_min(s->cubic.cwnd, view->flight_size * CUBIC_PACKET);
 
 	cubic_reduce(&s->cubic, view, is_ecn);
 	s->has_ignored = false;
+	s->has_cut = true;
 	if (s->is_short)
 		slack_lower_to(s, law_max(from, SLACK_MIN_CWND + CUBIC_PACKET) - CUBIC_PACKET);
 	if (s->cubic.cwnd < floor)
 		cubic_set(&s->cubic, floor, floor);
+	return 0;
 }
 
 /* More losses than `tolerance`, of at least so many packets. */
@@ -453,6 +456,7 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 {
 	bool may_grow;
 
+	s->has_cut &= ack->in_recovery;
 	slack_on_report(s, param, view);
 	if (s->playout.has_report)
 		slack_advance(&s->playout, view->now_us, (u64)ack->delivered * view->mss);
@@ -464,7 +468,7 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 	slack_measure(s, view, ack);
 	/* Later slow starts have a threshold to end at (RFC 9406, section 4.3). */
 	may_grow = s->cubic.ssthresh != CUBIC_INFINITE || slack_start(s, view, ack);
-	cubic_on_ack(&s->cubic, view, ack, ack->may_grow && may_grow && !s->is_over_allowance && !s->is_paced_below_window);
+	cubic_on_ack(&s->cubic, view, ack, ack->may_grow && may_grow && !s->is_over_allowance && !s->is_paced_below_window && !s->has_cut);
 	slack_pace(s, param, view);
 }
 
@@ -483,6 +487,7 @@ LAW_INLINE void slack_on_congestion(struct slack_state *s, const u32 *param, con
 LAW_INLINE void slack_on_rto(struct slack_state *s, const u32 *param, const struct law_view *view, bool is_first)
 {
 	s->has_ignored = false;
+	s->has_cut = false;
 	cubic_on_rto(&s->cubic, view, is_first);
 	if (is_first && slack_has_report(s, param))
 		cubic_set(&s->cubic, s->cubic.cwnd, CUBIC_INFINITE);

@@ -20,7 +20,10 @@
 //!    also sees growth (§5.3.1.2) in any sample, not only in a round trip's first; begins a recovery with what is in flight at the
 //!    next ACK (`bbr_handle_recovery`); and probes after as many round trips as its target has whole packets
 //!    (`bbr_is_reno_coexistence_probe_time`).
-//! 10. Windows set from outside (by an MPTCP scheduler) are adopted. Window validation does not apply (§5.4).
+//! 10. The volume that aggregation is estimated from starts anew after idling, with its interval (Google's `bbr_cwnd_event`). §5.4.1 has
+//!     only the interval start anew: what came before it then counts as extra, burst by burst, and the window grows for ever. So it does
+//!     with `law = "noq"` and `"ngtcp2"`.
+//! 11. Windows set from outside (by an MPTCP scheduler) are adopted. Window validation does not apply (§5.4).
 //!
 //! Units: packets, packets/s, bit/s for pacing; unset bounds are infinite. Invariants: `bw <= max_bw`; `cwnd >= 4` except after a
 //! timeout; a model bound once set is lowered at most by `beta`, and by `ecn_factor`, per round trip. Tested by `bbr3/tests.rs`: the draft's appendix
@@ -474,6 +477,9 @@ impl CongestionControl for Bbr3 {
         }
         self.idle_restart = true;
         self.extra_acked.interval_start = view.now;
+        if self.settings.law == LawOf::Draft {
+            self.extra_acked.delivered = 0.0;
+        }
         if self.is_in_probe_bw() {
             self.set_pacing_rate_with_gain(view, 1.0);
         } else if self.state == State::ProbeRtt {

@@ -1,4 +1,4 @@
-//! Copa: steers the window towards the rate `1 / (delta d_q)`, d_q the queueing delay; about 2.5/delta packets of queue.
+//! Copa: steers the window towards the rate `1 / (delta d_q)`, d_q the queueing delay; in default mode at most 2.5/delta packets of queue.
 //!
 //! Reference: Arun, Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018, sections 2.1
 //! (default mode) and 2.2 (competitive mode). Where the paper is silent: the authors' genericCC, Meta's mvfst.
@@ -75,7 +75,7 @@ const MODE: ParamSpec = ParamSpec::word(
     "mode",
     "auto",
     &["auto", "default", "competitive"],
-    "auto: competitive when the queue has not been nearly empty for five round trips (paper); or always one of them",
+    "auto: competitive when the queue has not been nearly empty for five round trips (paper), which a flow alone on a small product takes its own queue for; or always one of them (mvfst: default)",
 );
 const MAX_CWND: ParamSpec = ParamSpec::number("max_cwnd", 1e5, (10.0, 1e7), "packets", "upper clamp of the window");
 

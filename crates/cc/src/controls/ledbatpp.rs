@@ -65,6 +65,8 @@ const START_SHARE: f64 = 0.75;
 /// §4.4: round trips between the first slow start and the first slowdown, and with the smallest window in each.
 const PAUSE_ROUNDS: u64 = 2;
 const MIN_CWND: f64 = 2.0;
+/// §4.1: most of it, whatever the transport has: ten packets at once are 1.2 s of a link of 100 kbit/s.
+const INITIAL_WINDOW: f64 = 2.0;
 const MAX_GAIN_DIVISOR: f64 = 16.0;
 
 pub struct LedbatPp {
@@ -93,7 +95,7 @@ enum Slowdown {
 impl LedbatPp {
     fn new(params: &Params, initial_window: f64) -> LedbatPp {
         LedbatPp {
-            reno: Reno::new(params, initial_window),
+            reno: Reno::new(params, initial_window.min(INITIAL_WINDOW)),
             base: WindowedMin::new(),
             last_rtts: [Duration::MAX; FILTER],
             samples: 0,

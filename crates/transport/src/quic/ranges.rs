@@ -1,15 +1,12 @@
 //! A set of integers as ranges: packet numbers received, bytes of a stream that arrived, were acknowledged or must be sent again.
 //!
 //! Half-open ranges in rising order, none touching the next. In order means one range, and nothing moves or allocates.
-//! Bounded: a peer that leaves a hole after every byte makes at most [`MAX_RANGES`]; what does not fit is refused, and the
-//! caller treats it as lost (RFC 9000 §13.2.3 lets a receiver limit what it remembers; §21.7 names the attack).
+//! Unbounded: what this end has sent bounds the holes of what is acknowledged or lost. Who keeps what a peer sends sets a bound of
+//! its own, since a peer may leave a hole after every byte (RFC 9000 §21.7).
 //!
 //! Tested here, and against a set of integers by `tests/quic_hostile.rs`.
 
 use std::ops::Range;
-
-/// Most ranges that a set holds.
-pub const MAX_RANGES: usize = 1024;
 
 /// Ordered, disjoint ranges.
 #[derive(Clone, Debug, Default)]
@@ -21,46 +18,40 @@ pub struct RangeSet {
 }
 
 impl RangeSet {
-    /// Add `range`; `false`: there is no room for one more hole, nothing was added.
     #[inline(always)]
-    pub fn insert(&mut self, range: Range<u64>) -> bool {
+    pub fn insert(&mut self, range: Range<u64>) {
         // In order: the common case.
         if self.last.start <= range.start && range.start <= self.last.end {
             self.last.end = self.last.end.max(range.end);
-            return true;
+        } else if !range.is_empty() {
+            self.change(|ranges| Self::insert_apart(ranges, range));
         }
-        range.is_empty() || self.change(|ranges| Self::insert_apart(ranges, range))
     }
 
     /// Change all of them as one list.
     #[inline(never)]
-    fn change<T>(&mut self, act: impl FnOnce(&mut Vec<Range<u64>>) -> T) -> T {
+    fn change(&mut self, act: impl FnOnce(&mut Vec<Range<u64>>)) {
         if !self.is_empty() {
             self.below.push(self.last.clone());
         }
-        let answer = act(&mut self.below);
+        act(&mut self.below);
         self.last = self.below.pop().unwrap_or_default();
-        answer
     }
 
     /// A range that does not follow the last one.
-    fn insert_apart(ranges: &mut Vec<Range<u64>>, range: Range<u64>) -> bool {
+    fn insert_apart(ranges: &mut Vec<Range<u64>>, range: Range<u64>) {
         let from = ranges.partition_point(|r| r.end < range.start);
         let to = ranges.partition_point(|r| r.start <= range.end);
         if from == to {
-            if ranges.len() >= MAX_RANGES {
-                return false;
-            }
             ranges.insert(from, range);
         } else {
             let merged = ranges[from].start.min(range.start)..ranges[to - 1].end.max(range.end);
             ranges[from] = merged;
             ranges.drain(from + 1..to);
         }
-        true
     }
 
-    /// Take `range` out. A hole that there is no room for stays filled.
+    /// Take `range` out.
     pub fn remove(&mut self, range: Range<u64>) {
         if range.start < self.last.end && !range.is_empty() {
             self.change(|ranges| Self::remove_from(ranges, range));
@@ -89,11 +80,10 @@ impl RangeSet {
                 (ranges[from], ranges[from + 1]) = (left, right);
                 ranges.drain(from + 2..to);
             }
-            (false, false) if ranges.len() < MAX_RANGES => {
+            (false, false) => {
                 ranges[from] = left;
                 ranges.insert(from + 1, right);
             }
-            (false, false) => {}
         }
     }
 
@@ -116,8 +106,14 @@ impl RangeSet {
         if self.last.end <= range.start {
             return 0;
         }
-        let inside = self.iter().map(|r| r.end.min(range.end).saturating_sub(r.start.max(range.start)));
-        inside.sum()
+        self.within(range).map(|r| r.end.min(range.end) - r.start.max(range.start)).sum()
+    }
+
+    /// Those that have integers of `range`.
+    pub fn within(&self, range: &Range<u64>) -> impl Iterator<Item = &Range<u64>> {
+        let from = self.below.partition_point(|r| r.end <= range.start);
+        let (start, end) = (range.start, range.end);
+        self.below[from..].iter().chain(self.last()).take_while(move |r| r.start < end).filter(move |r| r.end > start)
     }
 
     #[inline]

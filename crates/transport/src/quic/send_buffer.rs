@@ -80,24 +80,14 @@ impl SendBuffer {
         }
         new
     }
-    /// Handle a lost frame: its unacknowledged bytes are retransmitted. If the set of ranges is full, the whole span between two ranges is
-    /// retransmitted.
+    /// Handle a lost frame: its unacknowledged bytes are retransmitted.
     pub fn on_lost(&mut self, range: Range<u64>) {
         let mut start = range.start;
-        for have in self.acked.iter().filter(|have| have.end > range.start && have.start < range.end) {
-            Self::add(&mut self.again, start..have.start.max(start));
+        for have in self.acked.within(&range) {
+            self.again.insert(start..have.start.max(start));
             start = have.end;
         }
-        Self::add(&mut self.again, start.min(range.end)..range.end);
-    }
-
-    fn add(set: &mut RangeSet, range: Range<u64>) {
-        if !set.insert(range.clone()) {
-            let below = set.iter().take_while(|have| have.end < range.start).last().map(|have| have.end);
-            let start = below.unwrap_or(range.start);
-            let end = set.iter().find(|have| have.start > range.end).map_or(range.end, |have| have.start);
-            set.insert(start..if below.is_some() { range.end } else { end });
-        }
+        self.again.insert(start.min(range.end)..range.end);
     }
 }
 

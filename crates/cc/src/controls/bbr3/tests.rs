@@ -239,6 +239,25 @@ fn a11_idleness_spares_probe_rtt() {
     assert!(!network.run_until(secs(2), |n| n.cc().state == State::ProbeRtt));
 }
 
+/// Bursts of 100 packets with pauses between, as of a video, end no start-up. The window holds two products and two bursts; with the
+/// draft's letter it holds what all of them brought.
+#[test]
+fn bursts_do_not_add_up_to_aggregation() {
+    let grown = |law| {
+        let mut control = bbr3();
+        control.settings.law = LawOf::from_params(&with_law(law));
+        let mut network = Network::new(DEEP, control);
+        for _ in 0..60 {
+            network.flows[0].backlog = Some(100);
+            network.run_for(secs(1));
+        }
+        network.cc().cwnd
+    };
+    let (draft, noq) = (grown("draft"), grown("noq"));
+    assert!(draft <= 2.0 * 100.0 + 2.0 * 100.0, "{draft}");
+    assert!(noq > 1000.0, "{noq}");
+}
+
 #[test]
 fn a12_and_a13_aggregated_acks_get_room() {
     let link = Link { ack_batch: Some(millis(50)), queue_limit: 500, ..Link::PLAIN };

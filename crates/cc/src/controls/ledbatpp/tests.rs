@@ -13,7 +13,7 @@ fn flow(base_ms: u64) -> Script {
 #[test]
 fn gain_by_hand() {
     for (base, gain) in [(5, 1.0 / 16.0), (30, 0.25), (100, 0.5), (120, 1.0), (600, 1.0)] {
-        assert_close(flow(base).cwnd(), 10.0 + gain);
+        assert_close(flow(base).cwnd(), 2.0 + gain);
     }
 }
 

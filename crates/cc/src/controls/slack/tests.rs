@@ -203,6 +203,26 @@ fn too_many_losses_count_without_a_queue() {
     }
 }
 
+/// As CUBIC's under a window that the transport rules: a recovery that does not end would grow the window that it has cut, without an
+/// answer to what is lost meanwhile. A loss that changed nothing, and the repair after a timeout, hold nothing up.
+#[test]
+fn no_window_grows_in_the_recovery_that_cut_it() {
+    let repairing = |at| View { in_recovery: true, ..view(at) };
+    for (rtt_ms, grows) in [(100, true), (150, false)] {
+        let mut cc = measured(rtt_ms);
+        cc.on_congestion(&view(40), &loss(100));
+        let before = cc.cwnd();
+        for at in 41..400 {
+            cc.on_ack(&repairing(at), &ack());
+        }
+        assert_eq!(cc.cwnd() > before, grows, "{rtt_ms} ms: {} after {before}", cc.cwnd());
+        cc.on_rto(&repairing(400), &Rto { flight_size: 100, reduces: true });
+        let before = cc.cwnd();
+        cc.on_ack(&repairing(401), &ack());
+        assert!(cc.cwnd() > before);
+    }
+}
+
 /// Nothing is undone that was not done.
 #[test]
 fn an_ignored_loss_has_no_undo() {

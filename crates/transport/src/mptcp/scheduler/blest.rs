@@ -4,7 +4,8 @@
 //! `mptcp_blest.c`.
 //!
 //! Differences from the reference:
-//! 1. Rounds and windows are real numbers, not integers.
+//! 1. Windows and times are real numbers, not integers; rounds are whole, as there.
+//! 2. Where several slower paths hold the oldest segment, the first by index is penalised (`dft.rs`), not all of them.
 //!
 //! Tested here with the worked example.
 
@@ -26,10 +27,10 @@ pub(super) static ENTRY: Entry = Entry {
 };
 
 const LAMBDA: (f64, f64) = (1.0, 1.3);
-/// Change of lambda per smallest SRTT of the slow path, with and without a retransmission that the window forced.
+/// Change of lambda per smallest SRTT of the slow path, with and without a window or send buffer that was full (`retrans_flag`).
 const STEP: (f64, f64) = (0.04, -0.01);
 /// Initial slow start: the window doubles at most so often.
-const MAX_ROUNDS: f64 = 16.0;
+const MOST_ROUNDS: u64 = 16;
 
 #[derive(Debug)]
 struct Blest {
@@ -58,18 +59,18 @@ impl Blest {
 /// Packets that the fast path could send until the slow one has delivered.
 fn fast_packets(fast: &SubflowView, slow: &SubflowView) -> f64 {
     let (low, high) = fast.srtt_range;
-    let rounds = linger(slow).ratio((low + high) / 2) + 1.0;
+    let rounds = linger(slow).as_nanos() / ((low + high) / 2).as_nanos().max(1) + 1;
     if fast.ssthresh.is_infinite() {
-        return fast.cwnd * (libm::exp2(rounds.min(MAX_ROUNDS)) - 1.0);
+        return fast.cwnd * ((1_u64 << rounds.min(MOST_ROUNDS)) - 1) as f64;
     }
     let window = fast.cwnd.max(fast.ssthresh + 1.0);
-    (window + (rounds - 1.0) / 2.0) * rounds
+    (window + ((rounds - 1) / 2) as f64) * rounds as f64
 }
 
-/// Time that a packet given to the slow path takes: its SRTT, at least what its range says of a window filled like now.
+/// Time that a packet given to the slow path takes: its SRTT, at least what its range says of the window with it.
 fn linger(slow: &SubflowView) -> Duration {
     let (low, high) = slow.srtt_range;
-    let filled = (f64::from(slow.in_flight) / slow.cwnd).min(1.0);
+    let filled = (f64::from(slow.in_flight + 1) / slow.cwnd).min(1.0);
     slow.srtt.max(low + (high.saturating_sub(low)).mul_f64(filled))
 }
 
@@ -89,10 +90,10 @@ impl Scheduler for Blest {
     }
 
     fn relieve(&mut self, context: &Context, blockage: Blockage) -> Option<Relief> {
-        let relief = self.relief.relieve(context, blockage);
-        let is_window = blockage == Blockage::ReceiveWindow;
-        self.was_blocked |= is_window && relief.is_some_and(|r| r.retransmit_on.is_some());
-        relief
+        // Whatever comes of it, if a subflow could send.
+        let is_full = blockage != Blockage::SendBuffer { is_full: false };
+        self.was_blocked |= is_full && self.select(context).path.is_some();
+        self.relief.relieve(context, blockage)
     }
 }
 

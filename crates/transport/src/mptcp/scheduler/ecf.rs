@@ -5,6 +5,8 @@
 //!
 //! Differences from the reference:
 //! 1. The backlog is in packets of the MSS, real-valued.
+//! 2. The paper's delta is the larger standard deviation of the RTT; this is the kernel's, `rttvar_us >> 1`: two mean deviations, with the
+//!    timer's floor of 200 ms under Linux's rules 100 ms at least.
 //!
 //! Tested here with the worked examples.
 
@@ -39,7 +41,7 @@ impl Ecf {
     /// Wait for `fast` rather than use `slow`, with `backlog` packets to send?
     fn waits(&mut self, fast: &SubflowView, slow: &SubflowView, backlog: f64) -> bool {
         let (srtt_f, srtt_s) = (fast.srtt.as_secs_f64(), slow.srtt.as_secs_f64());
-        let delta = fast.rttvar.max(slow.rttvar).as_secs_f64();
+        let delta = 2.0 * fast.rttvar.max(slow.rttvar).as_secs_f64();
         let hysteresis = if self.is_waiting { 1.0 + self.beta } else { 1.0 };
         let on_fast = srtt_f * (backlog.max(fast.cwnd) + fast.cwnd);
         if on_fast >= hysteresis * fast.cwnd * (srtt_s + delta) {

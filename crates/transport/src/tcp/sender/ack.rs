@@ -260,6 +260,9 @@ impl Sender {
             self.counters.note().dsacks_received += 1;
             self.recovery.on_dsack(first.1);
             self.detector.on_dsack(una, nxt);
+            if self.scoreboard.had_repaired(first.0) {
+                self.detector.on_late_original();
+            }
             blocks[0] = (0, 0);
         }
         // In the order of the stream, as Linux processes them (`tcp_sacktag_write_queue`); this decides which of the packets delivered

@@ -60,7 +60,7 @@ impl Sender {
                 self.exit_recovery(at);
                 self.watch_for_loss(at, info);
             }
-            Step::Undo => self.undo(at),
+            Step::Undo => self.undo(at, news),
         }
     }
 
@@ -262,8 +262,11 @@ impl Sender {
         self.apply(at, change);
     }
 
-    fn undo(&mut self, at: Moment<'_>) {
+    fn undo(&mut self, at: Moment<'_>, news: &News) {
         self.counters.note().spurious_undos += 1;
+        if news.is_advance && self.recovery.is_partial(self.stream.una()) {
+            self.detector.on_late_original();
+        }
         let was_rto = self.recovery.undo();
         self.duplicates.clear();
         self.detector.on_undo();

@@ -186,6 +186,13 @@ impl Scoreboard {
         }
     }
 
+    /// The packet at `offset` was sent again and is SACKed, and so is one above it.
+    pub fn had_repaired(&self, offset: u64) -> bool {
+        let position = self.position(offset);
+        let is_it = |packet: &SentPacket| packet.start == offset && packet.is(SACKED) && packet.is(EVER_RETRANS);
+        self.packets.get(position).is_some_and(is_it) && self.first + (position as u64) + 1 < self.sacked_end()
+    }
+
     /// Remember the blocks of this ACK for the next one.
     pub fn remember_blocks(&mut self, blocks: [(u64, u64); 4]) {
         self.loss_state().cache = blocks;

@@ -38,6 +38,16 @@ fn ranges_are_bounded() {
     assert_eq!(blocks(&mut r)[0], (last, last + 1));
 }
 
+/// Every second segment of a window of 200 MB, as slow start leaves it: all are kept.
+#[test]
+fn ranges_of_segments_are_bounded_by_the_window_alone() {
+    let mut r = Reassembly::default();
+    for i in 1..70_000 {
+        r.insert(2 * i * 1448, (2 * i + 1) * 1448);
+    }
+    assert_eq!(r.pieces(), 69_999);
+}
+
 /// RFC 2883 §4.1: a duplicate is reported once, first.
 #[test]
 fn duplicates_are_reported_once() {

@@ -109,6 +109,12 @@ impl Detector {
             rack.on_delivered(now, packet, is_ambiguous);
         }
     }
+    /// An original arrived after its repair had left: the path reorders.
+    pub fn on_late_original(&mut self) {
+        if let Detector::Rack(rack) = self {
+            rack.on_late_original();
+        }
+    }
     pub fn on_dsack(&mut self, una: u64, nxt: u64) {
         if let Detector::Rack(rack) = self {
             rack.on_dsack(una, nxt);

@@ -5,9 +5,13 @@
 //! 1. The reordering timer is armed for the first open packet, not for the last (§6.2 step 5): every packet is marked when
 //!    its own window ends.
 //! 2. `min_rtt` is that of the connection, not of a recent window.
-//! 3. An old timestamp echo does not make the delivery of a retransmission ambiguous (§6.2 step 2), as in Linux (`tcp_rack_advance`): the
-//!    echo of a SACK is that of the last segment in order (RFC 7323 §4.3), so no retransmission above a hole would ever count, and only
-//!    the timeout would detect the loss of the hole's retransmission.
+//! 3. The delivery of a retransmission is not doubted for an old timestamp echo (§6.2 step 2), as in Linux (`tcp_rack_advance`): the echo
+//!    of a SACK is that of the last segment in order (RFC 7323 §4.3), so no retransmission above a hole would ever count, and
+//!    the lost repair of the hole would be found by the timeout alone.
+//! 4. Reordering is also learned from a packet that was sent again before its original arrived, as in Linux (§6.2 step 3 looks at packets
+//!    never sent again alone): from an undo by the ACK that fills a hole in recovery (`tcp_try_undo_partial`), and from a DSACK of a
+//!    retransmitted packet that is SACKed below another (`tcp_sacktag_one`). Else a path that delays packets by less than the window
+//!    has them all sent twice.
 //!
 //! Tested here (worked numbers) and by the packet scripts `rack_*.pkt`.
 
@@ -48,6 +52,11 @@ impl Rack {
             self.rtt = now.saturating_since(packet.sent_at);
             (self.sent_at, self.end) = (packet.sent_at, end);
         }
+    }
+
+    /// An original arrived after its repair had left.
+    pub fn on_late_original(&mut self) {
+        self.reordering_seen = true;
     }
 
     /// A DSACK arrived (§6.2 step 4): tolerate more reordering.
