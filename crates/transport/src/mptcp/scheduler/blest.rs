@@ -30,7 +30,7 @@ const LAMBDA: (f64, f64) = (1.0, 1.3);
 /// Change of lambda per smallest SRTT of the slow path, with and without a window or send buffer that was full (`retrans_flag`).
 const STEP: (f64, f64) = (0.04, -0.01);
 /// Initial slow start: the window doubles at most so often.
-const MOST_ROUNDS: u64 = 16;
+const MAX_ROUNDS: u64 = 16;
 
 #[derive(Debug)]
 struct Blest {
@@ -61,7 +61,7 @@ fn fast_packets(fast: &SubflowView, slow: &SubflowView) -> f64 {
     let (low, high) = fast.srtt_range;
     let rounds = linger(slow).as_nanos() / ((low + high) / 2).as_nanos().max(1) + 1;
     if fast.ssthresh.is_infinite() {
-        return fast.cwnd * ((1_u64 << rounds.min(MOST_ROUNDS)) - 1) as f64;
+        return fast.cwnd * ((1_u64 << rounds.min(MAX_ROUNDS)) - 1) as f64;
     }
     let window = fast.cwnd.max(fast.ssthresh + 1.0);
     (window + ((rounds - 1) / 2) as f64) * rounds as f64

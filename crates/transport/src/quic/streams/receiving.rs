@@ -10,9 +10,9 @@ use playpath_units::{Duration, Time};
 use std::ops::Range;
 
 /// Pieces of a stream that are kept, however small.
-const MOST_PIECES: u64 = 1024;
+const MAX_PIECES: u64 = 1024;
 /// Bytes of a piece and the hole before it, on average, if there are more. A hole of one packet alone is larger (§14.1).
-const LEAST_SPAN: u64 = 1024;
+const MIN_SPAN: u64 = 1024;
 
 impl Streams {
     /// The stream that a frame of the peer names; opened if the peer may (§3.2, §4.6). `Ok(false)`: it is over.
@@ -90,8 +90,8 @@ impl Streams {
         }
         let gained = receive.in_order() - was;
         // Packets that were lost leave larger pieces, as many as the window has room for; a peer may make them of single bytes (§21.7).
-        let room = (receive.highest - receive.in_order()) / LEAST_SPAN;
-        if receive.received.len() as u64 > MOST_PIECES.max(room) {
+        let room = (receive.highest - receive.in_order()) / MIN_SPAN;
+        if receive.received.len() as u64 > MAX_PIECES.max(room) {
             return Err(Violation::Protocol);
         }
         self.unread += gained;

@@ -6,9 +6,9 @@
 
 /// Ranges kept above a gap, however small. What would make more is as if lost: each costs memory and time, and a peer may make them of
 /// single bytes. Those of whole segments are bounded by the window, as in Linux.
-const MOST_RANGES: usize = 1 << 15;
+const MAX_RANGES: usize = 1 << 15;
 /// Bytes of a range, on average, if there are more: the smallest MSS that a path need not carry is above (RFC 9293 §3.7.1: 536).
-const LEAST_BYTES: u64 = 512;
+const MIN_BYTES: u64 = 512;
 const REMEMBERED: usize = 4;
 
 #[derive(Debug, Default)]
@@ -166,7 +166,7 @@ impl OutOfOrderData {
         };
         let to = from + self.ranges[from..].iter().take_while(|range| range.0 <= end).count();
         if from == to {
-            let is_kept = self.ranges.len() < MOST_RANGES || self.bytes >= self.ranges.len() as u64 * LEAST_BYTES;
+            let is_kept = self.ranges.len() < MAX_RANGES || self.bytes >= self.ranges.len() as u64 * MIN_BYTES;
             if is_kept {
                 self.ranges.insert(from, (start, end));
                 self.bytes += end - start;

@@ -60,7 +60,7 @@ impl Sender {
                 self.exit_recovery(at);
                 self.watch_for_loss(at, info);
             }
-            Step::Undo => self.undo(at, news),
+            Step::Undo => self.undo(at, info),
         }
     }
 
@@ -262,9 +262,9 @@ impl Sender {
         self.apply(at, change);
     }
 
-    fn undo(&mut self, at: Moment<'_>, news: &News) {
+    fn undo(&mut self, at: Moment<'_>, info: &AckInfo) {
         self.counters.note().spurious_undos += 1;
-        if news.is_advance && self.recovery.is_partial(self.stream.una()) {
+        if info.is_advance && self.recovery.is_partial(self.stream.una()) {
             self.detector.on_late_original();
         }
         let was_rto = self.recovery.undo();
