@@ -59,7 +59,7 @@ def test_choices_are_told_by_key_and_value_and_for_whom_they_are_better(comparis
         re.search(rf"<section id='{name}'.*?</section>", page, re.DOTALL)[0] for name in ("choices", "effects")
     )
     for kind in ("pie", "droptail"):
-        assert choices.count(f"path.queue = {{&quot;kind&quot;: &quot;{kind}&quot;, &quot;limit&quot;: ") == 2
+        assert choices.count(f"path.queue = &quot;{kind}&quot;") == 2
     for effect in queues.effects:
         row = next(row for row in effects.split("<tr>") if f">{effect.sender}</td>" in row)
         assert f">{effect.value}</th>" in row

@@ -82,7 +82,7 @@ def viewers_per_arm(
         apart = _mean(one, own) - _mean(other, others)
     if apart == 0:
         return None
-    return max(_FEWEST, math.ceil(spread * (_REACH / apart) ** 2 + _EDGE**2 / 4))
+    return max(_MIN, math.ceil(spread * (_REACH / apart) ** 2 + _EDGE**2 / 4))
 
 
 def _mean(values: Sequence[float], weights: Sequence[float]) -> float:

@@ -36,7 +36,7 @@ _PARAM = re.compile(r"(?P<cc>[\w./:-]+)\.(?P<name>\w+)=(?P<low>[-+.\de]+)\.\.(?P
 _WEIGHT = 0.1
 _DIGITS = 4
 """Significant digits of a value that is tried."""
-_FEWEST_VALUES = 10
+_MIN_VALUES = 10
 """Of so many digits a range must hold at least as many."""
 ANY_CONTROL = "newreno"
 """Keys that are ignored when scenarios are compared: they only say which control is tuned."""
@@ -61,10 +61,10 @@ class Range:
 
     def __post_init__(self) -> None:
         step = 10.0 ** (math.floor(math.log10(max(abs(self.low), abs(self.high), sys.float_info.min))) + 1 - _DIGITS)
-        if self.high - self.low < _FEWEST_VALUES * step:
+        if self.high - self.low < _MIN_VALUES * step:
             raise InputError(
                 f"--param '{self.cc}.{self.name}={self.low}..{self.high}': too narrow for values of {_DIGITS} digits; "
-                f"allowed: ends at least {_FEWEST_VALUES * step:g} apart"
+                f"allowed: ends at least {_MIN_VALUES * step:g} apart"
             )
 
     @classmethod

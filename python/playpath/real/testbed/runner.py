@@ -341,7 +341,7 @@ class _Session:
             *without_effect("real worlds carry packets", self.scenario["run"], {"transport": "packets"}),
             *(not_taken(self.scenario, self.player) if self.player.name != players.DEFAULT else []),
             *traffic.warnings,
-            *([self._unheard] if self._listens and self._unheard else []),
+            *([self._why_unused] if self._listens and self._why_unused else []),
         ]
         start = self._write_plan(bed, way, traffic)
         if self._needs_own_origin or traffic.places:

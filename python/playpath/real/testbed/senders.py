@@ -102,7 +102,7 @@ def _window(sender: resolved.Sender) -> dict[str, str]:
     """The client's receive buffer: Linux's window is only the part of it that payload can fill, the simulator's is all of it."""
     if "receive_buffer" not in sender:
         return {}
-    most = round(min(max(number(sender["receive_buffer"]) * _TRUESIZE / payload_of(sender), 4096.0), _MOST_BUFFER))
+    most = round(min(max(number(sender["receive_buffer"]) * _TRUESIZE / payload_of(sender), 4096.0), _MAX_BUFFER))
     return {"net.ipv4.tcp_rmem": f"4096 {min(131072, most)} {most}"}
 
 

@@ -168,7 +168,7 @@ def _facets(result: SweepResult, keys: list[str]) -> list[Point]:
     """The first few combinations of the other settings that were played."""
     if not keys:
         return [{}]
-    return result.decisions.select(keys).unique(maintain_order=True).head(_MOST_FACETS).to_dicts()
+    return result.decisions.select(keys).unique(maintain_order=True).head(_MAX_FACETS).to_dicts()
 
 
 def _facet_title(where: Point) -> str:
