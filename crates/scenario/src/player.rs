@@ -8,7 +8,7 @@ use crate::reader::Table;
 use crate::sender::SenderSpec;
 use crate::video::VideoSpec;
 use playpath_units::random::RootSeed;
-use playpath_units::{Choice, Duration, Params, Rate, TableSpec, Variant};
+use playpath_units::{Choice, Duration, ParamSpec, Params, Rate, TableSpec, Variant};
 use playpath_video::registry::{self, PlayerContext, PlayerEntry};
 use playpath_video::{Player, abr};
 use serde_json::Value;
@@ -80,7 +80,13 @@ impl PlayerSpec {
         }
         let spec = PlayerSpec { entry, settings, own_rule, rule: None, origin };
         // Settings that do not fit together are found now, not in the first run.
-        spec.build(video, 1448, RootSeed(0)).map_err(|e| root.error("player", e))?;
+        spec.build(video, 1448, RootSeed(0)).map_err(|why| {
+            let is_named = |param: &&ParamSpec| why.starts_with(&format!("`{}`", param.name));
+            match (&table, entry.params.iter().find(is_named)) {
+                (Some(table), Some(param)) => table.error(param.name, why),
+                _ => root.error("player", why),
+            }
+        })?;
         Ok(spec)
     }
 

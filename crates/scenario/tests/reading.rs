@@ -823,6 +823,8 @@ fn a_setting_that_the_player_refuses_is_named() {
     };
     expect(&text("start_level = \"60 s\""), &["line 6", "`player.start_level`: ", "at most \"18 s\""]);
     expect(&text("http = \"h2\"\npipeline_at = \"50 %\""), &["line 6", "`player.http`: ", "no `pipeline_at`"]);
+    let three = "ladder = \"1 Mbit/s, 2 Mbit/s\"\nvmaf = \"38, 61, 80\"";
+    expect(&text(three), &["line 7", "`player.vmaf`: ", "has 3 scores"]);
 }
 
 /// Of starts over 10 s the mean is 5 s; with a rising density 2/3 of it, with a falling one 1/3.
@@ -944,15 +946,6 @@ fn a_queue_set_by_its_kind_alone_keeps_the_limit_in_its_place() {
     assert_eq!(limit(GOOD, "path.up.queue"), "1000 packets");
     // A kind that stands there keeps its own limit.
     assert_eq!(limit(&with("50 kB", "pie"), "path.queue"), "10240 packets");
-}
-
-#[test]
-fn settings_of_a_player_that_do_not_fit_together_name_its_table() {
-    let text = with(
-        "kind = \"progressive\"\nbuffer = \"1 s\"",
-        "kind = \"dash\"\nladder = \"1 Mbit/s, 2 Mbit/s\"\nvmaf = \"38, 61, 80\"",
-    );
-    expect(&text, &["`player`: `vmaf` has 3 scores", "line 4"]);
 }
 
 /// A live manifest is a film to a player without a distance to its edge; what cuts a video has no effect beside one.
