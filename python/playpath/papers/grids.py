@@ -130,7 +130,7 @@ def _cell_at(ax: Axes, x: float, row: int, fill: str, ink: str, sign: str) -> No
 def current_senders_grid(scenes: Sequence[Scene], today: CurrentSenders) -> Figure:
     """Senders down, scenes across: place, and what the viewer sees."""
     senders = list(dict.fromkeys(sender for scene in scenes for sender in scene.ranker.senders))
-    width = 1.6
+    width = 1.9
     made, ax = figure(1.6 + width * len(scenes), 1.2 + 0.42 * len(senders))
     for column, scene in enumerate(scenes):
         for row, sender in enumerate(senders):
@@ -150,7 +150,7 @@ def current_senders_grid(scenes: Sequence[Scene], today: CurrentSenders) -> Figu
         label.set_fontstyle("italic" if label.get_text() in today.ours else "normal")
     shown = " and ".join(metric(name).axis for name in today.shown)
     made.supxlabel(
-        f"place, {shown}; mean (95 % interval of the median); italic: not in the paper", fontsize=8, color=INK
+        f"place, {shown}: median (95 % interval), and the mean where it is unlike; italic: not in the paper", fontsize=8, color=INK
     )
     says = {"best": "best, or leads", "alike": "= alike for the viewer", "open": "? undecided", "behind": "behind"}
     _legend(made, [(fill, says[name]) for name, (fill, _, _) in _STANDINGS.items()])

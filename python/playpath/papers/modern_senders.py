@@ -34,7 +34,7 @@ class Scene:
         return "open" if sender in self.decision.open else "behind"
 
     def figures(self, sender: str, name: str) -> str:
-        """Mean of a metric, and the interval of its median."""
+        """Median of a metric with its interval, and the mean where it is unlike."""
         return format_summary(summarise([v for v in self.ranker.column(sender, name) if v is not None]))
 
     def to_dict(self) -> dict[str, object]:
