@@ -150,7 +150,9 @@ def current_senders_grid(scenes: Sequence[Scene], today: CurrentSenders) -> Figu
         label.set_fontstyle("italic" if label.get_text() in today.ours else "normal")
     shown = " and ".join(metric(name).axis for name in today.shown)
     made.supxlabel(
-        f"place, {shown}: median (95 % interval), and the mean where it is unlike; italic: not in the paper", fontsize=8, color=INK
+        f"place, {shown}: median (95 % interval), and the mean where it is unlike; italic: not in the paper",
+        fontsize=8,
+        color=INK,
     )
     says = {"best": "best, or leads", "alike": "= alike for the viewer", "open": "? undecided", "behind": "behind"}
     _legend(made, [(fill, says[name]) for name, (fill, _, _) in _STANDINGS.items()])
