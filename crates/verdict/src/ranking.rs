@@ -24,6 +24,7 @@ use crate::race::{self, FIRST_LOOK, MAX_UNITS, Won};
 use crate::standing::by_proof;
 use crate::stats;
 use playpath_record::registry::{Better, Metric};
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -474,9 +475,10 @@ impl Ranker {
 
     /// The same, if `lost` is the average of the sessions of which both have a value.
     fn with_missing(&self, one: usize, other: usize, metric: &Metric, lost: f64) -> f64 {
+        let most = OnceCell::new();
         let lacks = |(own, others): (Option<f64>, Option<f64>)| match (own, others) {
             (Some(_), Some(_)) => 0.0,
-            pair => missing(pair) * self.most_lost(metric) - lost,
+            pair => missing(pair) * most.get_or_init(|| self.most_lost(metric)) - lost,
         };
         let more: f64 = self.sessions(one, other, metric.name).map(lacks).sum();
         lost + more / self.together(one, other).max(1) as f64
