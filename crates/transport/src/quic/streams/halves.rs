@@ -117,8 +117,20 @@ impl Incoming {
         }
         self.received.first().filter(|first| first.start == 0).map_or(0, |first| first.end)
     }
+    /// The peer's data reach up to `end`: by how many bytes farther than before (§4.1).
+    #[inline]
+    pub fn reach(&mut self, end: u64, is_final: bool) -> Result<u64, Violation> {
+        if end > self.grant.limit() {
+            return Err(Violation::FlowControl);
+        }
+        self.check_final(end, is_final)?;
+        let farther = end.saturating_sub(self.highest);
+        self.highest += farther;
+        Ok(farther)
+    }
+
     /// §4.5.
-    pub fn check_final(&self, end: u64, is_final: bool) -> Result<(), Violation> {
+    fn check_final(&self, end: u64, is_final: bool) -> Result<(), Violation> {
         let is_wrong = match self.final_size {
             Some(size) => end > size || (is_final && end != size),
             None => is_final && end < self.highest,

@@ -72,12 +72,7 @@ impl Streams {
         let end = offset + u64::from(len);
         let Some(stream) = self.map.get_mut(id) else { return Ok(StreamUpdate::Nothing) };
         let receive = &mut stream.receive;
-        if end > receive.grant.limit() {
-            return Err(Violation::FlowControl);
-        }
-        receive.check_final(end, fin)?;
-        self.received += end.saturating_sub(receive.highest);
-        receive.highest = receive.highest.max(end);
+        self.received += receive.reach(end, fin)?;
         if self.received > self.grant.limit() {
             return Err(Violation::FlowControl);
         }
@@ -116,18 +111,14 @@ impl Streams {
         }
         let Some(stream) = self.map.get_mut(id) else { return Ok(StreamUpdate::Nothing) };
         let receive = &mut stream.receive;
-        if final_size > receive.grant.limit() {
-            return Err(Violation::FlowControl);
-        }
-        receive.check_final(final_size, true)?;
-        self.received += final_size.saturating_sub(receive.highest);
+        self.received += receive.reach(final_size, true)?;
         if self.received > self.grant.limit() {
             return Err(Violation::FlowControl);
         }
         // Data that will never be read count as read (§4.5).
         let unread = final_size - receive.read;
         self.unread -= receive.in_order() - receive.read;
-        (receive.highest, receive.read, receive.final_size) = (final_size, final_size, Some(final_size));
+        (receive.read, receive.final_size) = (final_size, Some(final_size));
         receive.is_reset = true;
         receive.received.clear();
         self.grant.on_read(now, unread, || Duration::ZERO, &config.flow);
