@@ -597,11 +597,11 @@ def test_an_interrupted_inference_goes_on_where_it_was(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(inference.engine, "infer", counted)
     with pytest.raises(KeyboardInterrupt):
-        inference.infer(logs, tmp_path / "cut", inference.Asked(("cubic",)), jobs=1)
+        inference.infer(logs, tmp_path / "cut", inference.Assumptions(("cubic",)), jobs=1)
     assert not (tmp_path / "cut" / "sessions.csv").exists()
     before = len(asked)
     for out, most in (("cut", 9), ("whole", 12)):  # what was through is not asked again
-        inference.infer(logs, tmp_path / out, inference.Asked(("cubic",)), jobs=1, keep_names=True)
+        inference.infer(logs, tmp_path / out, inference.Assumptions(("cubic",)), jobs=1, keep_names=True)
         assert not (tmp_path / out / "answers.part").exists()
         assert len(asked) - before <= most
         before = len(asked)
@@ -616,7 +616,7 @@ def test_an_inference_that_is_ended_leaves_its_answers_and_no_half_tables(
     write_log(tmp_path / "viewer.csv", 6.0, chunks=8)
     monkeypatch.setattr(inference, "_write", lambda *_: signal.raise_signal(number))
     with pytest.raises(SystemExit):
-        inference.infer([tmp_path / "viewer.csv"], tmp_path / "out", inference.Asked(("cubic",)), jobs=1)
+        inference.infer([tmp_path / "viewer.csv"], tmp_path / "out", inference.Assumptions(("cubic",)), jobs=1)
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["answers.part"]
 
 

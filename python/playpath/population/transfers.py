@@ -40,9 +40,9 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _IDLE_S = 1800.0
 """A session without a request for this long has ended."""
 _LONGEST_S = 600.0
-"""Of a transfer: longer is a clock that jumped."""
+"""Longest transfer; a longer one means that the clock jumped."""
 _FAR_S = 6 * 3600.0
-"""A row so far ahead of those before and behind it has a wrong clock."""
+"""A row that is this far ahead of those before and after it has a wrong clock."""
 _NAMELESS = "rows name no session, where others of their file do, and are left out"
 _BACK = "rows begin and end before the row above them: a clock that jumped, or rows out of order"
 _AHEAD = "rows are hours ahead of those around them (a clock that is wrong), and left out where the rest of their session is not"
@@ -54,7 +54,7 @@ _PAYLOAD = 1448
 """Bytes of a full packet."""
 _SENT = ("bytes_sent_wire", "tcpi_bytes_sent", "tcp_bytes_sent", "tcpinfo_bytes_sent")
 _CONNECTIONS = ("connection", "connection_id", "conn_id", "conn")
-_AGAIN = ("bytes_retrans", "tcpi_bytes_retrans", "retransmitted_bytes", "tcpinfo_bytes_retrans")
+_RETRANSMITTED = ("bytes_retrans", "tcpi_bytes_retrans", "retransmitted_bytes", "tcpinfo_bytes_retrans")
 
 EMULATED = {"start_time", "end_time", "size", "trans_time", "cwnd", "rtt", "min_rtt", "delivery_rate"}
 """Columns of the published chunk logs of Puffer and of emulations of it; units: kB of 1000 bytes, ms, segments."""
@@ -124,7 +124,7 @@ class _Row:
     first_byte: float | None
     socket: dict[str, float]
     sent: float | None = None
-    again: float | None = None
+    retransmitted: float | None = None
     is_served: bool = False
     """A server measured its times."""
     connection: str | None = None
@@ -227,7 +227,7 @@ def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
     retransmitted = _retransmitted(rows, faults)
     for row in rows:
         at = row.at - first
-        again = None if row.again is None else round(row.again / _PAYLOAD)
+        again = None if row.retransmitted is None else round(row.retransmitted / _PAYLOAD)
         if transfers and at < transfers[-1]["at_s"] + transfers[-1]["took_s"] - 0.002:
             last = transfers[-1]
             faults.counts["transfers overlap the one before and are merged with it"] += 1
@@ -248,17 +248,19 @@ def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
 
 
 def _retransmitted(rows: list[_Row], faults: Faults) -> float | None:
-    """Share of the bytes that was sent again. Each row keeps what was sent again in its own transfer, where that can be told."""
-    counted = sorted((row for row in rows if row.again is not None), key=lambda row: row.at + row.took)
-    repeated = log_counters.own([(row.connection, row.again) for row in counted if row.again is not None])
-    sent = log_counters.own([(row.connection, row.sent) for row in counted if row.sent is not None])
+    """Share of the bytes that was retransmitted. In each row, the counter is replaced by the transfer's own figure, if it is known."""
+    counted = sorted((row for row in rows if row.retransmitted is not None), key=lambda row: row.at + row.took)
+    repeated = log_counters.increments(
+        [(row.connection, row.retransmitted) for row in counted if row.retransmitted is not None]
+    )
+    sent = log_counters.increments([(row.connection, row.sent) for row in counted if row.sent is not None])
     for row, own in zip(counted, repeated or itertools.repeat(None), strict=False):
-        row.again = own
+        row.retransmitted = own
     if repeated is None:
         faults.counts[_MIXED] += 1
         return None
     again = sum(filter(None, repeated))
-    # Without a figure of what was sent: the transfers' sizes, and what was sent again.
+    # If the sent bytes are not logged: the sizes of the transfers plus the retransmissions.
     total = sum(filter(None, sent)) if sent else sum(row.bytes for row in counted) + again
     return again / total if total > 0 and again <= total else None
 
@@ -394,7 +396,7 @@ def _row(row: Mapping[str, Any], how: Reading) -> _Row | None:
     socket = _positive(fields)
     if named.min_rtt_ms:
         socket["min_rtt_s"] = named.min_rtt_ms / 1e3
-    sent, again = _figure(columns, _SENT), _figure(columns, _AGAIN)
+    sent, again = _figure(columns, _SENT), _figure(columns, _RETRANSMITTED)
     sent = named.sent if sent is None else sent
     unused = [_SMOOTHED] if named.has_smoothed_rtt else []
     if named.is_served and first_byte is not None:
