@@ -2,7 +2,9 @@
 
 use super::DashPlayer;
 use super::catch_up::{CatchUp, Range};
-use super::config::{Claim, CmcdMode, DashConfig, Goal, Live, LiveDelivery, LowLatency, PRESETS, Room, ServerData};
+use super::config::{
+    BufferGoal, Claim, CmcdMode, DashConfig, Live, LiveDelivery, LowLatency, PRESETS, Room, ServerData,
+};
 use super::connections::{Connections, Protocol};
 use super::retry::Retries;
 use crate::Priority;
@@ -296,7 +298,7 @@ pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dy
         // dash.js: no more than the delay to the live edge is ever buffered.
         config.full_level = config.full_level.min(latency_target);
         config.resume_level = config.resume_level.min(config.full_level);
-        (config.goal, config.room, config.look) = (Goal::FullLevel, Room::Any, None);
+        (config.goal, config.room, config.check) = (BufferGoal::FullLevel, Room::Any, None);
     }
     let own_rule = own_rule(settings.word("client"));
     let rule = |name: &str| {
@@ -346,7 +348,7 @@ fn config(settings: &Params, segments: usize) -> DashConfig {
     let mut config = DashConfig {
         full_level,
         // A level of one's own holds at every rung.
-        goal: if own_level.is_some() { Goal::FullLevel } else { base.goal },
+        goal: if own_level.is_some() { BufferGoal::FullLevel } else { base.goal },
         fast_switch: match settings.word("fast_switch") {
             "client" => base.fast_switch,
             word => word == "on",
@@ -440,13 +442,13 @@ fn live(context: &PlayerContext, settings: &Params, video: &Ladder) -> Result<Op
 }
 
 fn low_latency(settings: &Params) -> Option<LowLatency> {
-    let way = match settings.word("low_latency") {
+    let delivery = match settings.word("low_latency") {
         "chunks" => LiveDelivery::Chunks,
         "parts" => LiveDelivery::Parts,
         _ => return None,
     };
     Some(LowLatency {
-        way,
+        delivery,
         piece: settings.quantity("piece"),
         playlist_bytes: settings.number("playlist_bytes") as u64,
     })
