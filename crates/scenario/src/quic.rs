@@ -78,7 +78,7 @@ const STACKS: Words<ApplySettings, 5> = [
             c.window_fit = WindowFit::Beyond;
             // lib/ngtcp2_rtb.c: rtb_detect_lost_pkt (pkt_thres), ngtcp2_rtb_recv_ack (rst->lost, after all losses of the ACK) and
             // ngtcp2_rtb_detect_lost_pkt (the timer's, which tells nobody how much).
-            (c.loss.most_by_flight, c.loss.counts_at_once) = (256, false);
+            (c.loss.max_packet_threshold, c.loss.counts_at_once) = (256, false);
             // ngtcp2_bbr.c, bbr_set_send_quantum.
             c.pacing.own_rate = OwnRate::Bucket { interval: Duration::from_millis(1), least: 2 };
         },

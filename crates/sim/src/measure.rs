@@ -128,7 +128,7 @@ fn path_counts(simulation: &Simulation, flows: &[FlowId], end: Time) -> Option<P
         path_choices: Some(servers().map(|m| m.sent().path_choices).sum()),
         reinjections: Some(servers().map(|m| m.sent().reinjections).sum()),
         hol_blocking_time_s: Some(blocked),
-        max_out_of_order_bytes: Some(clients().map(|(_, m)| m.most_out_of_order_bytes()).max().unwrap_or(0)),
+        max_out_of_order_bytes: Some(clients().map(|(_, m)| m.max_out_of_order_bytes()).max().unwrap_or(0)),
         switches_underflow_predicted: knows_rate.then(|| counts(|watch| watch.counts.underflow_predicted)),
         switches_discard_predicted: knows_pictures.then(|| counts(|watch| watch.counts.discard_predicted)),
     })

@@ -256,5 +256,5 @@ pub trait Multipath {
     /// Time that data has waited behind a gap, up to `now`.
     fn hol_blocking_time(&self, now: Time) -> Duration;
     /// Most bytes held behind a gap so far.
-    fn most_out_of_order_bytes(&self) -> u64;
+    fn max_out_of_order_bytes(&self) -> u64;
 }

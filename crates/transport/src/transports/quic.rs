@@ -268,7 +268,7 @@ impl Multipath for QuicEnd {
     fn hol_blocking_time(&self, now: Time) -> Duration {
         self.connection.blocked_behind_gaps(now).0
     }
-    fn most_out_of_order_bytes(&self) -> u64 {
+    fn max_out_of_order_bytes(&self) -> u64 {
         self.connection.blocked_behind_gaps(Time::ZERO).1
     }
 }

@@ -70,7 +70,7 @@ const MAX_AIRTIME: Duration = Duration::from_millis(4);
 const USUAL_BYTES: u64 = 1500;
 
 impl WifiConfig {
-    fn most_frames(&self) -> u64 {
+    fn max_frames(&self) -> u64 {
         match self.standard {
             WifiStandard::Legacy => 1,
             WifiStandard::Ht => u64::from(self.aggregate),
@@ -78,7 +78,7 @@ impl WifiConfig {
     }
 
     fn is_aggregated(&self) -> bool {
-        self.most_frames() > 1
+        self.max_frames() > 1
     }
 
     /// The rate at which most is delivered at this ratio.
@@ -94,7 +94,7 @@ impl WifiConfig {
     fn full_aggregate(&self, mode: Mode) -> u64 {
         let frame = self.standard.frame_bytes(USUAL_BYTES, self.is_aggregated());
         let fits = |count: u64| count * frame <= MAX_BYTES && self.standard.airtime(mode, count * frame) <= MAX_AIRTIME;
-        (1..=self.most_frames()).rev().find(|count| fits(*count)).unwrap_or(1)
+        (1..=self.max_frames()).rev().find(|count| fits(*count)).unwrap_or(1)
     }
 
     fn full_airtime(&self, mode: Mode) -> Duration {
@@ -203,7 +203,7 @@ impl WifiServer {
         let frame = standard.frame_bytes(self.assumed_bytes, self.config.is_aggregated());
         let mode = standard.modes()[rate];
         let fits = |count: u64| count * frame <= MAX_BYTES && standard.airtime(mode, count * frame) <= MAX_AIRTIME;
-        (2..=packets.min(self.config.most_frames())).rev().find(|count| fits(*count)).unwrap_or(1)
+        (2..=packets.min(self.config.max_frames())).rev().find(|count| fits(*count)).unwrap_or(1)
     }
 
     /// Transmits the frames not yet received. Returns the time at which the channel is free again.

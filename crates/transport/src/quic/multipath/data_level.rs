@@ -95,8 +95,8 @@ impl Connection {
         let (is_again, has_any) = self.fill_queue(path as u8);
         let new_bytes = before - self.streams.unsent();
         let Some(multi) = &mut self.multi else { return false };
-        if is_again && multi.owed > 0 {
-            multi.owed -= 1;
+        if is_again && multi.unassigned > 0 {
+            multi.unassigned -= 1;
             multi.count_copy(path, u64::from(self.config.datagram_bytes));
         }
         if new_bytes > 0 {
