@@ -186,8 +186,7 @@ impl<'a> Flow<'a> {
         let prior_in_flight = self.packets_out + packets - 1;
         if !self.ignores_rates {
             let payload_bytes = payload_bytes as u32;
-            let sent =
-                PacketSent { now: time(now), payload_bytes, is_retransmission: is_retransmission, prior_in_flight };
+            let sent = PacketSent { now: time(now), payload_bytes, is_retransmission, prior_in_flight };
             self.control.on_packet_sent(&sent);
         }
         let new = self.places;
