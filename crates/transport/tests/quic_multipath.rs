@@ -220,6 +220,29 @@ fn the_path_that_comes_back_takes_what_the_other_holds() {
     assert!(gained > 100_000, "{gained} bytes");
 }
 
+/// The end of the data is lost: it goes again though nothing new waits for a path.
+#[test]
+fn what_is_lost_last_goes_again() {
+    for entry in scheduler::entries() {
+        let mut sent = 0;
+        let mut net = net(
+            &[(1.0, 48), (8.0, 13)],
+            (entry.name, "cubic"),
+            |_| {},
+            move |_, is_client, datagram| {
+                let has_data = !is_client && datagram.packet.stream_bytes() > 0;
+                sent += u32::from(has_data);
+                !has_data || sent % 7 != 0
+            },
+        );
+        for _ in 0..5 {
+            let began = net.now;
+            let took = net.download(20_000, began + Duration::from_secs(10)) - began;
+            assert!(took < Duration::from_secs(4), "{}: {took}", entry.name);
+        }
+    }
+}
+
 /// A path on which nothing comes through is tried again until it works; the other carries all meanwhile.
 #[test]
 fn a_path_that_opens_late_joins_late() {

@@ -86,7 +86,8 @@ impl Connection {
         if !multi.views.iter().any(|view| view.has_room(room)) {
             return false;
         }
-        let decision = multi.ask(now, (unsent, window_left));
+        let lost = if multi.scheduler.reads_backlog() { self.streams.lost() } else { 0 };
+        let decision = multi.ask(now, (unsent + lost, window_left));
         let Some(path) = decision.path else {
             multi.stats.waits += 1;
             return false;
