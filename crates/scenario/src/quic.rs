@@ -224,7 +224,10 @@ const QUIC: [Field; 16] = [
         .otherwise(OF_STACK)
         .example("1")
         .since("0.3"),
-        read: |t, key, c| set(t.optional(key), &mut c.pacing.min_burst),
+        read: |t, key, c| {
+            set(t.optional(key), &mut c.pacing.min_burst);
+            c.pacing.max_burst = c.pacing.max_burst.max(c.pacing.min_burst);
+        },
         write: |c| json!(c.pacing.min_burst),
     },
     Field {
