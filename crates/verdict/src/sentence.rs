@@ -100,7 +100,7 @@ impl<'a> Wording<'a> {
         let Sides { leaders, doubtful, behind } = self.sides();
         let seeds = self.ranker.seeds;
         if !doubtful.is_empty() && doubtful.iter().all(|sender| decision.depends.contains_key(*sender)) {
-            return format!("{}{}.", self.depends(doubtful[0]), self.trailing(&behind, ""));
+            return format!("{}{}.", self.all_depend(&leaders[1..], &doubtful), self.trailing(&behind, ""));
         }
         if let Some(&first) = doubtful.first() {
             let together = [&leaders[..], &doubtful].concat();
@@ -240,7 +240,10 @@ impl<'a> Wording<'a> {
     }
 
     fn between(&self, together: &[&String], open: &[&String]) -> String {
-        let found = self.deciding(open[0]);
+        let depends = |sender: &&String| self.decision.depends.contains_key(*sender);
+        let open: &[&String] = &open.iter().copied().filter(|sender| !depends(sender)).collect::<Vec<_>>();
+        let Some(&first) = open.first() else { return String::new() };
+        let found = self.deciding(first);
         let is_unnoticed = |sender: &&String| self.decision.unnoticed.contains(*sender);
         if let Some(found) = found.as_ref().filter(|_| open.iter().all(is_unnoticed)) {
             let later = self.later(open);
@@ -251,9 +254,6 @@ impl<'a> Wording<'a> {
                 if later.is_empty() { costs() } else { later }
             );
         }
-        if open.iter().all(|sender| self.decision.depends.contains_key(*sender)) {
-            return String::new();
-        }
         let doubtful = open.iter().filter_map(|sender| self.deciding(sender)).find(|found| found.noticed > 0).or(found);
         doubtful.map_or(String::new(), |found| match self.is_proven(&found.sender, metric(&found.metric)) {
             true => format!("{}; whether the other things that viewers weigh outweigh that is open.", has(&found)),
@@ -263,8 +263,11 @@ impl<'a> Wording<'a> {
 
     /// Noticeably better or worse than the best, at one criterion.
     fn is_proven(&self, sender: &str, metric: &'static Metric) -> bool {
-        let standing = self.ranker.standing(self.ranker.index(sender), self.ranker.index(self.best), metric);
-        matches!(standing, Standing::Better | Standing::Worse)
+        let (one, best) = (self.ranker.index(sender), self.ranker.index(self.best));
+        if self.ranker.criteria.iter().all(|criterion| criterion.name != metric.name) {
+            return self.ranker.is_apart_in(one, best, metric);
+        }
+        matches!(self.ranker.standing(one, best, metric), Standing::Better | Standing::Worse)
     }
 
     /// A sender against the best, or who else beat it, where the two first differ.
@@ -337,6 +340,24 @@ impl<'a> Wording<'a> {
         let seen: Vec<&'static Metric> =
             self.ranker.criteria.iter().copied().filter(|metric| !is_cost(metric)).collect();
         seen.iter().filter_map(part).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Of senders on which viewers would disagree the first with its figures; the others, and those with the best, by name.
+    fn all_depend(&self, with_best: &[&String], doubtful: &[&String]) -> String {
+        let is = if with_best.len() == 1 { "is" } else { "are" };
+        let alike = if with_best.is_empty() {
+            String::new()
+        } else {
+            format!("; {} {is} no different from {} for a viewer", some(with_best), self.best)
+        };
+        let further = |sender: &&String| {
+            format!(
+                "; with {sender} it depends likewise, from {} s",
+                format_value(Some(self.decision.depends[*sender]))
+            )
+        };
+        let further: String = doubtful[1..].iter().map(further).collect();
+        format!("{}{alike}{further}", self.depends(doubtful[0]))
     }
 
     /// Better for some viewers, worse for others, both proven.
