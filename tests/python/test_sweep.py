@@ -335,7 +335,9 @@ def test_labels_with_a_plus_are_names(tmp_path):
 
 def test_a_point_is_as_random_as_all_of_its_path_and_its_report_says_the_same(tmp_path):
     # Some twenty packets, none of which is corrupted: seeds are alike, and only the settings tell that they need not be.
-    scenario = TINY.replace('rate = "4 Mbit/s"', 'rate = "100 kbit/s"').replace('loss = "1 %"', 'corruption = "0.001 %"')
+    scenario = TINY.replace('rate = "4 Mbit/s"', 'rate = "100 kbit/s"').replace(
+        'loss = "1 %"', 'corruption = "0.001 %"'
+    )
     assert "corruption" in scenario
     axis = {"keys": ["path.loss", "path.rate"], "values": [["0 %", "4 Mbit/s"], ["0 %", "6 Mbit/s"]]}
     with ThreadPoolExecutor(2) as pool:
