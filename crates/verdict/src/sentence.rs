@@ -7,8 +7,8 @@ use crate::neighbours;
 use crate::ranking::Ranker;
 use crate::standing::Standing;
 use crate::words::{
-    STALL, Shown, about, amount, compared, format_value, has, join, label, more_runs, outcome, quantity, range, some,
-    unnoticed, values,
+    NAMED, STALL, Shown, about, amount, compared, format_value, has, join, label, more_runs, outcome, quantity, range,
+    some, unnoticed, values,
 };
 use playpath_record::registry::Metric;
 use std::cell::RefCell;
@@ -144,7 +144,7 @@ impl<'a> Wording<'a> {
         Sides { leaders: decision.ranking.iter().filter(is_ahead).collect(), doubtful, behind }
     }
 
-    /// The first of those behind, the last by the same criterion, and the last by another; `of` is said of the first figure.
+    /// The first of those behind, the last by the same criterion (of three all), and the last by another; `of` is said of the first figure.
     fn trailing(&self, behind: &[&String], of: &str) -> String {
         let Some(&first) = behind.first() else { return String::new() };
         let name = &self.decision.deciding[first];
@@ -154,13 +154,15 @@ impl<'a> Wording<'a> {
             return format!("; {} {is} behind", some(behind));
         };
         self.described.borrow_mut().push((first.clone(), metric.name));
-        let last =
-            behind.iter().rfind(|sender| self.decision.deciding[**sender] == *name).filter(|last| **last != first);
-        let more =
-            last.and_then(|last| Some((last, self.shown(last, metric)?))).map_or(String::new(), |(last, shown)| {
-                self.described.borrow_mut().push(((*last).clone(), metric.name));
-                format!(", {last} {}{}", if name == STALL { "for " } else { "" }, amount(metric, &[shown]))
-            });
+        let same: Vec<&String> =
+            behind[1..].iter().copied().filter(|sender| self.decision.deciding[*sender] == *name).collect();
+        let named = if same.len() < NAMED { &same[..] } else { &same[same.len() - 1..] };
+        let figure = |sender: &&String| {
+            let shown = self.shown(sender, metric)?;
+            self.described.borrow_mut().push(((*sender).clone(), metric.name));
+            Some(format!(", {sender} {}{}", if name == STALL { "for " } else { "" }, amount(metric, &[shown])))
+        };
+        let more: String = named.iter().filter_map(figure).collect();
         format!("; {first} {}{more}{}", outcome(metric, &[shown], of), self.last_but_by(name, behind))
     }
 
