@@ -226,7 +226,7 @@ def profile_section() -> str:
         of[profile] = resolved(profile=profile) | {"delayed_ack": words[0], "window_tuning": tunes}
     own = [key["name"] for key in keys.tables()["tcp"]["keys"] if key["otherwise"].endswith("the profile's")]
     lines = ["| key | " + " | ".join(f"`{p}`" for p in PROFILES) + " |", "|---" * (len(PROFILES) + 1) + "|"]
-    lines += [f"| `{name}` | " + " | ".join(str(of[p][name]).lower() for p in PROFILES) + " |" for name in own]
+    lines += [f"| `{name}` | " + " | ".join(bare(of[p][name]) for p in PROFILES) + " |" for name in own]
     return "What the profiles set:\n\n" + "\n".join(lines) + "\n"
 
 
@@ -270,8 +270,12 @@ def outcome(param: Mapping[str, Any]) -> str:
 
 def toml_value(value: Any, set_as: str) -> str:
     """A value as it is typed in TOML; bare inside a text."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return f'"{text}"' if isinstance(value, str) and set_as.count('"') <= 2 else text
+    return f'"{value}"' if isinstance(value, str) and set_as.count('"') <= 2 else bare(value)
+
+
+def bare(value: Any) -> str:
+    """A value as it is typed in TOML, a text without quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def cell(text: str) -> str:

@@ -131,6 +131,17 @@ def test_the_readme_names_every_control_that_linux_lacks():
     )
 
 
+def test_what_the_reference_says_of_profiles_can_be_typed():
+    page = (ROOT / "docs/reference/scenario.md").read_text()
+    head, _, *rows = re.search(r"What the profiles set:\n\n((?:\|.*\n)+)", page).group(1).splitlines()
+    assert len(rows) >= 10
+    for column, profile in enumerate(re.findall(r"`(\w+)`", head), 1):
+        cells = ([cell.strip("` ") for cell in row.strip("|").split("|")] for row in rows)
+        words = [word for row in cells for word in ("--set", f"sender.{row[0]}={row[column]}")]
+        done = playpath_command("show", "wireless", "--set", f"run.profile={profile}", *words)
+        assert done.status == 0, done.err
+
+
 def test_every_crate_stands_in_the_drawing():
     drawing = (ROOT / "docs/images/crates.svg").read_text()
     only_tests = {"laws", "manifest-peers", "quic-peers"}
