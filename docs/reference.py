@@ -246,7 +246,7 @@ def components() -> str:
 
 def component(entry: Mapping[str, Any], set_as: str) -> str:
     """One entry of a registry."""
-    reference = f" Reference: {entry['reference']}." if entry["reference"] else ""
+    reference = f" Reference: {entry['reference'].rstrip('.')}." if entry["reference"] else ""
     kernel = f" In the kernel world: `{entry['in_kernel']}`." if entry.get("in_kernel") else ""
     text = f"### {entry['name']}\n\n{cell(entry['summary'])}.{reference}{kernel}\n"
     if not entry["params"]:
@@ -254,7 +254,7 @@ def component(entry: Mapping[str, Any], set_as: str) -> str:
     first = entry["params"][0]
     example = set_as.format(name=entry["name"], param=first["name"], value=toml_value(first["default"], set_as))
     rows = [
-        f"| `{p['name']}` | {cell(default_text(p))} | {cell(p['allowed'])} | {cell(p['doc'])}{outcome(p)} |"
+        f"| `{p['name']}` | {cell(default_text(p))} | {cell(p['allowed'])} | {cell(p['doc'])}{'.' * bool(outcome(p))}{outcome(p)} |"
         for p in entry["params"]
     ]
     how = f"\nSet like this: `{example}`.\n" if example else ""
