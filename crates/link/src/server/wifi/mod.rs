@@ -61,7 +61,7 @@ config! {
         rate_control: RateControl = text("minstrel", RATE_CONTROLS), "how the rate is chosen" since "0.2";
         retries: u32 = whole(7, (0, 255), ""), "transmissions of a frame after the first; then it is lost" since "0.2";
         aggregate: u32 = whole(32, (1, 64), "frames"), "most frames in one transmission; 802.11g sends one" since "0.2";
-        stations: u32 = whole(0, (0, 100), ""), "others that always have something to send, as much at a time" since "0.2";
+        stations: u32 = whole(0, (0, 100), ""), "other stations that always have something to send, each as much at a time" since "0.2";
     }
 }
 
