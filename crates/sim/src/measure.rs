@@ -54,7 +54,9 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     let topology = simulation.scenario.topology();
     let of_links = topology.links.iter().flat_map(|link| link.doubts());
     let cut_off = cut_off_by_nats(simulation.scenario);
-    let warnings = of_links.chain(latencies).chain(left_out).chain(doubts).chain(hidden).chain(cut_off).collect();
+    let broken = broken_connections(&simulation.net);
+    let of_ends = doubts.chain(hidden).chain(cut_off).chain(broken);
+    let warnings = of_links.chain(latencies).chain(left_out).chain(of_ends).collect();
     let paths = path_counts(&simulation, &measured, end);
     let bottleneck = fullest(&links, &used);
     let sessions = sessions(&simulation);
@@ -163,6 +165,18 @@ fn measured_flow(flow: &Flow, dropped_packets: u64, end: Time) -> playpath_recor
         subflows: subflows(flow),
         frame_delays: Vec::new(),
     }
+}
+
+/// How many connections broke while they were needed, and the first of these: of the first application, and of the rest.
+fn broken_connections(net: &Network) -> impl Iterator<Item = String> + use<> {
+    let of = |is_first: bool| {
+        let mut broken = net.broken.iter().filter(|(id, ..)| (net.flows[*id as usize].app() == 0) == is_first);
+        let (id, at, why) = broken.next()?;
+        let (name, at, count) = (&net.flows[*id as usize].name, at.as_secs_f64(), 1 + broken.count());
+        let (s, why) = (if count > 1 { "s" } else { "" }, why.map_or(String::new(), |why| format!(": {why}")));
+        Some(format!("{count} connection{s} broke while in use, the first ({name}) at {at:.3} s{why}"))
+    };
+    [of(true), of(false)].into_iter().flatten()
 }
 
 /// Empty over one path.

@@ -112,6 +112,8 @@ pub struct Network {
     /// Whether some link notifies the senders of packets that are too big for it (path MTU discovery).
     reports_mtu: bool,
     bindings: BTreeMap<(FlowId, u8), u16>,
+    /// Connections that broke while they were needed: when, and why, where the transport says so.
+    pub broken: Vec<(FlowId, Time, Option<&'static str>)>,
     seed: RootSeed,
 }
 
@@ -136,6 +138,7 @@ impl Network {
             has_nat: false,
             reports_mtu: false,
             bindings: BTreeMap::new(),
+            broken: Vec::new(),
             seed,
         }
     }
@@ -253,6 +256,7 @@ impl Network {
             owners,
             routes: config.routes,
             is_bulk: config.is_bulk,
+            is_cut_off: false,
             notsent_lowat: 0,
         });
         self.drain(id, End::Client);
@@ -383,15 +387,17 @@ impl Network {
         {
             capture.record(self.now, id, to, packet);
         }
-        if self.has_nat
-            && to == End::Server
-            && self.bindings.insert((id, packet.path), packet.binding).is_some_and(|known| known != packet.binding)
-            && !flow.ends[to as usize].survives_rebinding()
-        {
-            // The server has no connection at this port: send a reset (RFC 9293 §3.10.7.1).
-            flow.ends[to as usize].abort(self.now);
+        let is_refused = self.has_nat && to == End::Server && {
+            let known = self.bindings.insert((id, packet.path), packet.binding);
+            let has_moved = known.is_some_and(|known| known != packet.binding);
+            flow.is_cut_off |= has_moved && !packet.is_syn() && !flow.ends[to as usize].survives_rebinding();
+            flow.is_cut_off
+        };
+        if is_refused {
+            flow.ends[to as usize].refuse(self.now, packet);
+        } else {
+            flow.ends[to as usize].handle_packet(self.now, packet, &mut self.payload_pool);
         }
-        flow.ends[to as usize].handle_packet(self.now, packet, &mut self.payload_pool);
         if let Some(place) = packet.payload.pool_index() {
             self.payload_pool.free(place);
         }
@@ -633,6 +639,11 @@ impl Network {
         let has_moved = self.flows[id as usize].ends[End::Client as usize].migrate(now, path);
         self.drain(id, End::Client);
         has_moved
+    }
+
+    /// The client's connection broke while the application needed it.
+    pub fn note_broken(&mut self, id: FlowId) {
+        self.broken.push((id, self.now, self.flows[id as usize].client().failure()));
     }
 
     /// An end gives the flow up: it sends a reset, and the other end stops when that arrives.

@@ -116,6 +116,8 @@ pub struct Flow {
     pub(super) owners: [Owner; 2],
     pub(super) routes: Routes,
     pub(super) is_bulk: bool,
+    /// A NAT gave the client another port, at which the server has no connection.
+    pub(super) is_cut_off: bool,
     /// Low-water mark: the server's application is notified once when twice its unsent bytes are fewer; 0 if it is not waiting.
     pub(super) notsent_lowat: u64,
 }
@@ -128,6 +130,9 @@ impl Flow {
         }
     }
 
+    pub fn app(&self) -> AppId {
+        self.app
+    }
     /// Name of the server's congestion control.
     pub fn cc_name(&self) -> &str {
         self.sender.as_ref().map_or("none", |sender| sender.cc.name())

@@ -185,6 +185,9 @@ impl Transport for TlsEnd {
     fn abort(&mut self, now: Time) {
         self.inner.abort(now);
     }
+    fn refuse(&mut self, now: Time, packet: &Packet) {
+        self.inner.refuse(now, packet);
+    }
     fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.inner.set_app_parameters(now, parameters);
     }
