@@ -275,6 +275,7 @@ fn events_have_the_fields_of_the_schema() {
         EventKind::RequestFailed { request, is_timeout: true },
         EventKind::Switch { segment: 1, from: 0, to: 1 },
         EventKind::LiveLatency { latency: second },
+        EventKind::Joined { position: second },
         EventKind::SpeedChanged { ppm: 1_040_000 },
         EventKind::ViewerCame { leaves_after: Some(second), patience: None },
         EventKind::SeekStart { from: second, to: second, is_buffered: false },

@@ -168,18 +168,15 @@ fn measured_flow(flow: &Flow, dropped_packets: u64, end: Time) -> playpath_recor
 }
 
 /// How many connections broke while they were needed, and the first of these: of the first application, and of the rest.
-fn broken_connections(net: &Network) -> Vec<String> {
-    let mut of_apps: BTreeMap<bool, (&Flow, usize)> = BTreeMap::new();
-    for flow in net.flows.iter().filter(|flow| flow.broken.is_some()) {
-        of_apps.entry(flow.app() > 0).or_insert((flow, 0)).1 += 1;
-    }
-    let told = |(flow, count): (&Flow, usize)| {
-        let (at, why) = flow.broken?;
-        let why = why.map_or(String::new(), |why| format!(": {why}"));
-        let (name, at, s) = (&flow.name, at.as_secs_f64(), if count > 1 { "s" } else { "" });
+fn broken_connections(net: &Network) -> impl Iterator<Item = String> + use<> {
+    let of = |is_first: bool| {
+        let mut broken = net.broken.iter().filter(|(id, ..)| (net.flows[*id as usize].app() == 0) == is_first);
+        let (id, at, why) = broken.next()?;
+        let (name, at, count) = (&net.flows[*id as usize].name, at.as_secs_f64(), 1 + broken.count());
+        let (s, why) = (if count > 1 { "s" } else { "" }, why.map_or(String::new(), |why| format!(": {why}")));
         Some(format!("{count} connection{s} broke while in use, the first ({name}) at {at:.3} s{why}"))
     };
-    of_apps.into_values().filter_map(told).collect()
+    [of(true), of(false)].into_iter().flatten()
 }
 
 /// Empty over one path.

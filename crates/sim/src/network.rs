@@ -112,6 +112,8 @@ pub struct Network {
     /// Whether some link notifies the senders of packets that are too big for it (path MTU discovery).
     reports_mtu: bool,
     bindings: BTreeMap<(FlowId, u8), u16>,
+    /// Connections that broke while they were needed: when, and why, where the transport says so.
+    pub broken: Vec<(FlowId, Time, Option<&'static str>)>,
     seed: RootSeed,
 }
 
@@ -136,6 +138,7 @@ impl Network {
             has_nat: false,
             reports_mtu: false,
             bindings: BTreeMap::new(),
+            broken: Vec::new(),
             seed,
         }
     }
@@ -255,6 +258,7 @@ impl Network {
             owners,
             routes: config.routes,
             is_bulk: config.is_bulk,
+            is_cut_off: false,
             notsent_lowat: 0,
         });
         self.drain(id, End::Client);
@@ -641,8 +645,7 @@ impl Network {
 
     /// The client's connection broke while the application needed it.
     pub fn note_broken(&mut self, id: FlowId) {
-        let flow = &mut self.flows[id as usize];
-        flow.broken = Some((self.now, flow.ends[End::Client as usize].failure()));
+        self.broken.push((id, self.now, self.flows[id as usize].client().failure()));
     }
 
     /// An end gives the flow up: it sends a reset, and the other end stops when that arrives.

@@ -84,12 +84,10 @@ fn a_rebinding_nat_costs_quic_nothing_and_tcp_its_connections() {
 #[test]
 fn a_request_from_another_port_is_reset() {
     let plays = (1..9).map(|seed| {
-        let text = format!(
-            "[video]\nduration = \"10 s\"\n[player]\nkind = \"dash\"\nladder = \"300 kbit/s, 900 kbit/s\"\nsegment = \"500 ms\"\n\
-             [run]\nduration = \"60 s\"\n[[path]]\nrate = \"6 Mbit/s\"\nrtt = \"190 ms\"\nloss = \"4 %\"\nrebinding = {{ at = \"5 s\" }}\n\
-             [[sender]]\nname = \"s\"\n"
-        );
-        play(&text, "s", seed, Tracing::Off)
+        let text = "[video]\nduration = \"10 s\"\n[player]\nkind = \"dash\"\nladder = \"300 kbit/s, 900 kbit/s\"\nsegment = \"500 ms\"\n\
+                    [run]\nduration = \"60 s\"\n[[path]]\nrate = \"6 Mbit/s\"\nrtt = \"190 ms\"\nloss = \"4 %\"\nrebinding = { at = \"5 s\" }\n\
+                    [[sender]]\nname = \"s\"\n";
+        play(text, "s", seed, Tracing::Off)
     });
     let says = |record: &playpath_record::Record, text: &str| record.warnings.iter().any(|told| told.contains(text));
     let reset: Vec<_> = plays.filter(|record| says(record, "broke while in use")).collect();

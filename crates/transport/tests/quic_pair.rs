@@ -88,6 +88,18 @@ fn early_data_saves_a_round_trip() {
     assert!((41.0..48.0).contains(&early), "{early}");
 }
 
+/// The server's first flight is lost, ServerHello and early answer: what the client's next Initial allows is the ServerHello again, and not new
+/// data that the client cannot read (RFC 9002 appendix A.6).
+#[test]
+fn a_server_at_its_limit_repeats_its_hello_first() {
+    for lost in 1..6 {
+        let early = |config: &mut Config| config.tls.resumption = Resumption::EarlyData;
+        let mut pair = pair(early, |from_client, number, _| from_client || number >= lost);
+        let at = fetch(&mut pair, 100_000);
+        assert!(at < Time::from_secs(8), "{lost}: {at}");
+    }
+}
+
 #[test]
 fn rejected_early_data_is_sent_again() {
     let [client, _] = ends(|config| config.tls.resumption = Resumption::EarlyData);

@@ -120,6 +120,8 @@ pub struct Flow {
     pub(super) owners: [Owner; 2],
     pub(super) routes: Routes,
     pub(super) is_bulk: bool,
+    /// A NAT gave the client another port, at which the server has no connection.
+    pub(super) is_cut_off: bool,
     /// Low-water mark: the server's application is notified once when twice its unsent bytes are fewer; 0 if it is not waiting.
     pub(super) notsent_lowat: u64,
 }

@@ -152,7 +152,7 @@ impl Connection {
             return false;
         }
         self.meet_path(now);
-        self.begin_datagram(arrival)
+        self.begin_datagram(now, arrival)
     }
 
     /// Handle an ACK frame for a path other than the current packet's.

@@ -29,7 +29,7 @@ impl Connection {
             return;
         }
         self.meet_path(now);
-        if !self.begin_datagram(arrival) {
+        if !self.begin_datagram(now, arrival) {
             return;
         }
         self.open_packet(now, &datagram.packet, datagram.packet.frames.as_slice(), arrival);
@@ -40,15 +40,29 @@ impl Connection {
 
     /// A datagram arrived, whose packets follow one by one; `false`: they change nothing.
     #[inline(always)]
-    pub(super) fn begin_datagram(&mut self, arrival: Arrival) -> bool {
+    pub(super) fn begin_datagram(&mut self, now: Time, arrival: Arrival) -> bool {
         self.lane.stats.datagrams_received += 1;
         match self.state {
             State::Closed | State::Draining { .. } => return false,
             State::Closing { .. } => self.answer_while_closing(),
             State::Open => {}
         }
+        let was_at_limit = self.allowed_by(&self.lane).is_none();
         self.lane.route.on_datagram(arrival.from, arrival.bytes);
+        if was_at_limit {
+            self.leave_limit(now);
+        }
         true
+    }
+
+    /// A server that could send nothing may send again: a probe timeout that has expired meanwhile is acted on, or what was lost would never
+    /// go before new data (RFC 9002 appendix A.6).
+    #[cold]
+    fn leave_limit(&mut self, now: Time) {
+        self.set_loss_timer(now);
+        if self.lane.loss_timer <= now {
+            self.on_loss_timer(now);
+        }
     }
 
     /// A packet beside others, or while the handshake lasts. Whether it was taken: neither dropped nor against a rule.

@@ -406,7 +406,7 @@ impl Connection {
     }
 
     /// OnLossDetectionTimeout (appendix A.9).
-    fn on_loss_timer(&mut self, now: Time) {
+    pub(super) fn on_loss_timer(&mut self, now: Time) {
         let by_time = Space::ALL.into_iter().find(|&space| self.lane.spaces[space as usize].board.loss_time() <= now);
         if let Some(space) = by_time {
             let prior = self.lane.path.packets_out();
