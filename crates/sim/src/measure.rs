@@ -10,7 +10,7 @@ use playpath_record::{ClassRecord, LinkRecord, MeasuredSession, Measurements, Pa
 use playpath_scenario::{Scenario, TrafficKind, TrafficSpec};
 use playpath_transport::Transport;
 use playpath_units::{Duration, Time};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 const HIDDEN_BUFFER: &str = "data waiting in the client's socket bridged a gap that the player's buffer could not: `player.buffer` is not \
                              the whole buffer, see `receive_buffer` and `read_ahead`";

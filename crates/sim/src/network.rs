@@ -249,8 +249,6 @@ impl Network {
             app: config.app,
             started: self.now,
             ended: None,
-            broken: None,
-            is_cut_off: false,
             read_bytes: 0,
             arrived_wire_bytes: 0,
             arrived_data_packets: 0,
