@@ -16,7 +16,7 @@ from playpath.population.intervals import Estimate
 from playpath.results.causes import causes
 from playpath.results.comparison import Comparison
 from playpath.results.sensitivity import Sensitivity, Shift
-from playpath.run.sensitivity import MAX_SEEDS, sensitivity, variations
+from playpath.run.sensitivity import MAX_SEEDS, _outcome, sensitivity, variations
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,12 @@ def test_each_setting_of_the_path_is_varied_alone(result):
         ("loss", "1 %", "2 %"),
     ]
     assert {setting for setting, *_ in lines} == {"rate", "RTT", "loss", "queue"}
+
+
+def test_another_leader_that_no_viewer_could_tell_from_the_best_is_no_change():
+    decision = SimpleNamespace(ranking=["other", "best", "third"], tied=[], unnoticed=["best"], beaten=[])
+    assert _outcome(SimpleNamespace(decision=decision), "best") == "stays"
+    assert _outcome(SimpleNamespace(decision=decision), "third") == "passed"
 
 
 def test_a_path_without_loss_gets_some_and_what_is_compared_is_not_varied():
