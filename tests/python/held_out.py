@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from playpath.base import engine
-from playpath.population.inference import Asked
+from playpath.population.inference import Assumptions
 from playpath.population.log_groups import GroupColumns
 from playpath.population.log_lines import Reading
 from playpath.population.log_names import Names
@@ -22,7 +22,7 @@ EVERY = 5
 
 def main(folder: Path, sender: str) -> None:
     """How many of the held-out times lie in the 90 % intervals, over all and over the median session."""
-    asked, inside, total, shares = Asked((sender,)), 0.0, 0, []
+    asked, inside, total, shares = Assumptions((sender,)), 0.0, 0, []
     how, names = Reading("", {}, GroupColumns()), Names.of_run(True)
     for one in sessions(sorted(folder.glob("*.csv")), "auto", how, names, Faults()):
         out = list(range(EVERY - 1, len(one.transfers), EVERY))

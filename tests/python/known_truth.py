@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from playpath import population, run
-from playpath.population.inference import Asked, infer
+from playpath.population.inference import Assumptions, infer
 from playpath.population.logs import read_logs
 from playpath.population.replay import judge
 
@@ -181,7 +181,7 @@ def on_paths(out: Path) -> dict:
 def inferred(folder: Path, log: Path, deployed: str, truth: dict, name: str) -> str:
     """What the log says once its paths are inferred."""
     out = folder / name
-    infer([log], out, Asked((deployed,)))
+    infer([log], out, Assumptions((deployed,)))
     with (out / "users.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     with (out / "sessions.csv").open(newline="") as file:
@@ -221,7 +221,7 @@ def losses() -> None:
             users = "".join(f"u{rtt},{rate},{rtt},{loss}\n" for rtt in (40, 60, 80))
             (folder / "users.csv").write_text("name,rate_mbps,rtt_ms,loss_percent\n" + users)
             log = beacons(folder, scenario(CONSTANT, "", folder / "users.csv"), True)
-            infer([log], folder / "paths", Asked(("cubic",)))
+            infer([log], folder / "paths", Assumptions(("cubic",)))
             with (folder / "paths" / "sessions.csv").open(newline="") as file:
                 found = list(csv.DictReader(file))
             share = ", ".join(f"{float(row['loss_percent_mean']):.2f}" for row in found)
@@ -243,7 +243,7 @@ def replays(first: int, last: int, users: int = 6) -> None:
             log = beacons(folder, scenario(link, traffic, folder / "users.csv"), draw.random() < 0.7, deployed)
             words = []
             for named in (deployed, "bbr" if deployed in ("cubic", "newreno") else "cubic"):
-                infer([log], folder / named, Asked((named,)))
+                infer([log], folder / named, Assumptions((named,)))
                 found = judge(folder / named)
                 word = "given back" if found.is_reproduced else "refused"
                 paths = "other" if found.has_other_paths else "the same"
@@ -261,7 +261,7 @@ def kernel(place: str, deployed: str, users: int, kind: str) -> None:
     link, traffic = viewers(folder, kind, users, f"kernel {deployed}")
     text = scenario(link, traffic, folder / "users.csv")
     log = beacons(folder, text, True, deployed, "kernel")
-    infer([log], folder / "paths", Asked((deployed,)), keep_names=True)
+    infer([log], folder / "paths", Assumptions((deployed,)), keep_names=True)
     with (folder / "users.csv").open(newline="") as file:
         true = {row["name"]: row for row in csv.DictReader(file)}
     with (folder / "paths" / "sessions.csv").open(newline="") as file:

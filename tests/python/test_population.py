@@ -341,7 +341,7 @@ def test_points_have_their_unit(played):
 
 @pytest.mark.slow
 def test_more_paths_than_there_are_settle_nothing(played):
-    few = replace(played, population=replace(played.population, most_units=8, unit_word="links"))
+    few = replace(played, population=replace(played.population, max_units=8, unit_word="links"))
     versus = replace(played.versus("bbr", "cubic"), more_paths=40)
     assert headline._more(few, versus) == " Even all 8 links would probably not settle it: others are needed."
     assert headline._more(played, versus) == " About 40 more paths would probably settle it."

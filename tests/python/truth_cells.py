@@ -23,7 +23,7 @@ from typing import Any
 
 from known_truth import CONSTANT, KINDS, LATER, TRACE, answer, beacons, scenario, viewers
 
-from playpath.population.inference import Asked, infer
+from playpath.population.inference import Assumptions, infer
 from playpath.population.logs import read_logs
 from playpath.population.replay import judge
 
@@ -48,7 +48,7 @@ def said(found: dict[str, Any], is_reproduced: bool = True) -> Said:
 
 def inferred(folder: Path, log: Path, deployed: str, ladder: str) -> Said:
     out = folder / f"infer {deployed}"
-    infer([log], out, Asked((deployed,)))
+    infer([log], out, Assumptions((deployed,)))
     with (out / "users.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     traffic = LATER if "traffic.0.start" in rows[0] else ""

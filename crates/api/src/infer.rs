@@ -76,7 +76,7 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
         "rtt_s": found.draws.iter().map(|draw| draw.rtt_s).collect::<Vec<_>>(),
         "draws": kept.map(drawn).collect::<Vec<_>>(),
         "readings": found.readings.iter().map(|(reading, probability)| read(reading, *probability)).collect::<Vec<_>>(),
-        "think_s": found.noise.think_s,
+        "think_s": found.noise.server_time_s,
         "noise": [found.noise.absolute_s, found.noise.relative],
         "unexplained": found.unexplained,
         "replay": { "held": held.iter().filter(|is_held| **is_held).count() as f64 / held.len() as f64, "ratio": replayed.ratio },

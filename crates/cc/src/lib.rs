@@ -57,7 +57,7 @@ pub trait CongestionControl: Send {
     }
 
     /// The fewest packets that Linux lets go together when it paces by groups (`min_tso_segs`, of two by `tcp_min_tso_segs`).
-    fn fewest_in_group(&self) -> u32 {
+    fn min_tso_segs(&self) -> u32 {
         // As BBR there: one by one below 1.2 Mbit/s (`bbr_min_tso_rate`).
         if self.paces_singly() || self.pacing_rate().is_some_and(|rate| rate.as_bits_per_sec() < 1_200_000) {
             1

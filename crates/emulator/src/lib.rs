@@ -49,7 +49,7 @@ pub fn run(config: &Config, stop_on: StopOn) -> Result<(), Failure> {
         let refused = "SCHED_DEADLINE and SCHED_FIFO were refused (CAP_SYS_NICE is missing)";
         warnings.push(format!("{refused}: other processes on this machine make packets late"));
     }
-    if let Err(error) = sys::set_least_timer_slack() {
+    if let Err(error) = sys::set_min_timer_slack() {
         warnings.push(format!("timer slack: {error}"));
     }
     say(&json!({ "ready": true, "paths": config.routes.iter().map(|route| &route.name).collect::<Vec<_>>() }))?;

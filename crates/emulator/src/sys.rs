@@ -21,7 +21,7 @@ pub fn die_with_parent() -> Result<(), EmulatorError> {
 }
 
 /// Wake up as exactly as the timer allows: the default slack is 50 µs.
-pub fn set_least_timer_slack() -> io::Result<()> {
+pub fn set_min_timer_slack() -> io::Result<()> {
     Ok(set_current_timer_slack(NonZeroU64::new(1))?)
 }
 

@@ -1,11 +1,11 @@
 //! The prior of a path's capacity: a piecewise constant Markov chain on a grid of rates.
 //!
-//! It changes in one of three ways, each with its own rate per second: it drifts by some per cent, it shifts (a neighbour comes or goes,
-//! the radio changes), or it becomes any rate that access links have. These are prior beliefs, the same for all logs, and deliberately
-//! wide; nothing is fitted to the steps of a file.
+//! It changes in one of three ways, each with its own rate per second: it drifts by a few per cent, it shifts (a neighbour comes or goes,
+//! the radio changes), or it becomes any rate that access links have. These priors are the same for all logs and deliberately wide;
+//! nothing is fitted to the steps of a file.
 //!
 //! Reference for piecewise-constant capacity as a hidden Markov chain: Veritas (SIGCOMM 2023) §4, which knows steps of a fixed
-//! length and jumps by one unit. Here time is continuous: a change may fall anywhere, in a transfer, too.
+//! length and jumps by one unit. Here time is continuous: a change may happen at any time, also during a transfer.
 //!
 //! Units: bit/s, seconds. Tested here: rows of the kernel sum to 1, and rates stay constant for as long as they should.
 
@@ -37,13 +37,13 @@ impl Beliefs {
     }
 }
 
-/// Rates, and how likely each follows another.
+/// Rates and their transition probabilities.
 pub(crate) struct Chain {
     /// bit/s, rising.
     pub rates: Vec<f64>,
     /// Width of each rate's cell, in the logarithm.
     pub widths: Vec<f64>,
-    /// Before anything was seen.
+    /// Probability of each rate before the first transfer.
     pub prior: Vec<f64>,
     /// Distribution of the next rate after a change: a row for each rate.
     pub kernel: Vec<Vec<f64>>,
@@ -53,10 +53,10 @@ pub(crate) struct Chain {
 
 /// How many cells the grid has.
 pub(crate) struct Grain {
-    /// Most cells of the fine part, and their least width in the logarithm.
+    /// Maximum number of cells of the fine part, and their minimum width in the logarithm.
     cells: f64,
     finest: f64,
-    /// Least width of cells above the rates that were seen.
+    /// Minimum width of cells above the rates that were seen.
     coarse: f64,
     pub is_rough: bool,
 }
@@ -67,16 +67,15 @@ impl Grain {
     pub const ROUGH: Grain = Grain { cells: 60.0, finest: 0.04, coarse: 0.2, is_rough: true };
 }
 
-/// How far the grid reaches above the rates that were seen: up to so many times, since a link that was never filled may be so fast; and up
-/// to the rate that 99 of 100 access links are believed not to exceed, so many deviations above the median, since losses may keep a sender
-/// far below the link's rate.
+/// The grid reaches up to `UNSEEN` times the highest rate that was seen, since a link that was never filled may be that fast; and at least to
+/// the 99 % quantile of access links, `FASTEST` deviations above the median, since losses may keep a sender far below the link's rate.
 const UNSEEN: f64 = 12.0;
 const FASTEST: f64 = 2.33;
-/// Above the former a cell is so many times as wide.
+/// Factor on the width of cells above `UNSEEN`.
 const FAR: f64 = 2.0;
 
 /// Bounds of the grid for a session in which transfers showed rates from `low` to `high` bit/s: its lowest rate, the highest rate seen, and
-/// the least value of its highest rate.
+/// the minimum of its highest rate.
 pub(crate) fn range((low, high): (f64, f64), beliefs: &Beliefs) -> [f64; 3] {
     let fastest = beliefs.access.0 * libm::exp(FASTEST * beliefs.access.1);
     [low / 2.0, high * 1.5, fastest.max(high * 1.5 * UNSEEN)]
@@ -107,7 +106,7 @@ impl Chain {
         Chain { rates, widths, prior, kernel, changes: beliefs.changes() }
     }
 
-    /// After `takes` seconds in which nothing was seen.
+    /// Weights after `takes` seconds without a transfer.
     pub fn pass(&self, weights: &[f64], takes: f64) -> Vec<f64> {
         let stays = libm::exp(-self.changes * takes);
         let mut next: Vec<f64> = weights.iter().map(|w| w * stays).collect();
@@ -124,7 +123,7 @@ impl Chain {
         self.rates[rate] * libm::exp(self.widths[rate] * (draws.uniform() - 0.5))
     }
 
-    /// How likely `from` is followed by `to` after `takes` seconds.
+    /// Transition probability from `from` to `to` in `takes` seconds.
     pub fn follows(&self, from: usize, to: usize, takes: f64) -> f64 {
         let stays = libm::exp(-self.changes * takes);
         (1.0 - stays) * self.kernel[from][to] + if from == to { stays } else { 0.0 }

@@ -1,14 +1,13 @@
 //! A connection that serves the transfers of a session over a link, packet by packet.
 //!
 //! The congestion control is the engine's, and so is the restart of its window after idle. The link is a FIFO that may be limited,
-//! lose packets at random and carry a neighbour; [`crate::emission`] compares the time of a transfer on it, and its retransmissions, with
-//! the log.
+//! lose packets at random and carry a neighbour; [`crate::emission`] compares the simulated time and retransmissions with the log.
 //!
 //! Differences from the engine's own transport: 1. every packet is acknowledged; 2. the receiver's window is never the limit;
 //! 3. a lost packet is noticed by the ACK of the next one that is not, or two round trips later where none is; 4. there is no timeout;
 //! 5. packets of a paced sender leave together and have one ACK, up to 16 or a sixteenth of its window.
-//! In return a transfer over a link without limit, loss and neighbour costs a microsecond: once a window that only loss can shrink covers
-//! the round trip, the rest of it is arithmetic; and where a queue holds what such a window sends, a round trip is a step (`cruise.rs`).
+//! In return a transfer over a link without limit, loss and neighbour costs a microsecond: once the window covers the path, and only loss
+//! could shrink it, the rest is computed in closed form; and while the queue holds the window, each round trip is one step (`cruise.rs`).
 //!
 //! Units: seconds, bytes, bit/s.
 
@@ -28,13 +27,13 @@ use playpath_cc::{IdleRestart, View, WindowChange};
 use playpath_transport::window_after_idle;
 use playpath_units::{Duration, Time};
 
-/// Linux's least RTO.
-const LEAST_RTO_S: f64 = 0.2;
+/// Linux's minimum RTO (`TCP_RTO_MIN`).
+const MIN_RTO_S: f64 = 0.2;
 
 pub(crate) struct Connection<'a> {
     flow: Flow<'a>,
     link: Link<'a>,
-    /// The client has the last byte.
+    /// When the client has the last byte.
     complete_at: f64,
 }
 
@@ -43,7 +42,7 @@ pub(crate) struct Served {
     /// Time from the request to the last byte.
     pub took_s: f64,
     pub first_byte_s: f64,
-    /// Packets sent again, and those that the queue did not hold.
+    /// Retransmitted packets, and packets dropped by the queue.
     pub again: f64,
     pub dropped: f64,
 }
@@ -53,17 +52,16 @@ impl<'a> Connection<'a> {
         Connection { flow: Flow::new(deployed, link.rtt_s), link, complete_at: 0.0 }
     }
 
-    /// From the request, `gap_s` after the transfer before was complete, to the last byte.
+    /// Serve a transfer that is requested `gap_s` after the previous one was complete.
     ///
-    /// The clock is the connection's own: at another rate than the path's a transfer ends at another time than it did, and the log
-    /// says no more than how long nothing was asked for.
+    /// The connection has its own clock, because at another rate than the path's a transfer ends at another time than logged; only the idle
+    /// time is taken from the log.
     pub fn serve(&mut self, transfer: &Transfer, gap_s: f64) -> Served {
         let begin = self.complete_at + gap_s + self.link.rtt_s / 2.0;
         self.serve_from(transfer, begin)
     }
 
-    /// As [`serve`](Self::serve), over the course as it was at the moment that the log has: what was late before does not count
-    /// again.
+    /// As [`serve`](Self::serve), with the course aligned to the logged request time, so that earlier delays do not shift it.
     pub fn serve_at(&mut self, transfer: &Transfer, gap_s: f64) -> Served {
         self.link.lag(self.complete_at + gap_s - transfer.at_s);
         self.serve(transfer, gap_s)
@@ -76,7 +74,7 @@ impl<'a> Connection<'a> {
             self.flow.before(begin);
         }
         self.start(begin, transfer.socket.as_ref());
-        self.flow.most_out = 0;
+        self.flow.max_in_flight = 0;
         let before = self.link.dropped;
         let (first, last, again) = self.send(begin, transfer.bytes, transfer.again);
         let dropped = self.link.dropped - before;
@@ -85,15 +83,15 @@ impl<'a> Connection<'a> {
         Served { took_s: last - begin + rtt_s, first_byte_s: first - begin + rtt_s, again, dropped }
     }
 
-    /// Whether the log has the windows.
+    /// Whether the window of this transfer is logged.
     fn is_known(&self, socket: Option<&Socket>) -> bool {
         self.flow.deployed.is_window_based() && socket.is_some_and(|socket| socket.cwnd.is_some())
     }
 
-    /// The windows at the beginning of a transfer.
+    /// Set the windows at the beginning of a transfer.
     fn start(&mut self, now: f64, socket: Option<&Socket>) {
         self.flow.begin(now);
-        self.flow.limited_by_application();
+        self.flow.mark_app_limited();
         let deployed = self.flow.deployed;
         if let Some(socket) = socket
             && self.is_known(Some(socket))
@@ -106,12 +104,12 @@ impl<'a> Connection<'a> {
         }
         let logged = socket.and_then(|socket| socket.idle_s);
         let Some(idle) = logged.or(self.flow.last_sent_at.map(|last| now - last)) else { return };
-        let rto = socket.and_then(|socket| socket.rto_s).unwrap_or(self.flow.srtt + LEAST_RTO_S);
-        self.rest(now, idle, rto);
+        let rto = socket.and_then(|socket| socket.rto_s).unwrap_or(self.flow.srtt + MIN_RTO_S);
+        self.restart_after_idle(now, idle, rto);
     }
 
-    /// The control and its windows after `idle` seconds.
-    fn rest(&mut self, now: f64, idle: f64, rto: f64) {
+    /// Restart the control and its windows after `idle` seconds.
+    fn restart_after_idle(&mut self, now: f64, idle: f64, rto: f64) {
         let deployed = self.flow.deployed;
         let view = self.flow.view(now);
         let control = &mut self.flow.control;
@@ -126,7 +124,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Send `bytes` from `begin` on, of which `lost` packets are lost at random where it is known how many are; when the first and the last of them have left the link, and how many packets went again.
+    /// Send `bytes` from `begin` on; `lost`: how many packets are lost at random, if known. Returns when the first and the last of them have
+    /// left the link, and the number of retransmissions.
     fn send(&mut self, begin: f64, bytes: f64, lost: Option<f64>) -> (f64, f64, f64) {
         let (mss, header) = (self.flow.deployed.mss, self.flow.deployed.header);
         let full = mss + header;
@@ -143,33 +142,33 @@ impl<'a> Connection<'a> {
                 self.flow.skip(left, end);
                 break;
             }
-            while (left > 0 || self.flow.is_due()) && self.flow.may_send(now) {
-                let fate = if self.flow.is_due() {
+            while (left > 0 || self.flow.has_retransmissions()) && self.flow.may_send(now) {
+                let fate = if self.flow.has_retransmissions() {
                     again += 1.0;
                     let fate = self.link.offer(now, full, true);
                     let first_left_at = fate.left_at;
                     self.flow.transmit(
                         now,
-                        Group { packets: 1, payload_bytes: mss, first_left_at, is_again: true },
+                        Group { packets: 1, payload_bytes: mss, first_left_at, is_retransmission: true },
                         fate,
                     );
                     fate
                 } else {
-                    let (fate, sent) = self.send_together(now, left, last_size);
+                    let (fate, sent) = self.send_group(now, left, last_size);
                     left -= sent;
                     fate
                 };
                 end = end.max(fate.left_at);
                 first = first.or(Some(fate.left_at));
             }
-            if left == 0 && !self.flow.is_due() {
-                self.flow.limited_by_application();
+            if left == 0 && !self.flow.has_retransmissions() {
+                self.flow.mark_app_limited();
             }
             if let Some((cruised, at)) = self.cruise(now, left.saturating_sub(1)) {
                 left -= cruised;
                 now = at;
             }
-            if left > 0 || self.flow.is_due() {
+            if left > 0 || self.flow.has_retransmissions() {
                 now = self.flow.next_event(now).max(now);
             } else if self.flow.is_repairing() {
                 now = self.flow.acknowledge().max(now);
@@ -178,12 +177,12 @@ impl<'a> Connection<'a> {
         (first.unwrap_or(begin + service), end, again)
     }
 
-    /// New packets leave together, up to the first that is lost: the fate of the last of them, and how many they are.
-    fn send_together(&mut self, now: f64, left: u64, last_size: f64) -> (Fate, u64) {
+    /// Send a group of new packets, up to the first that is lost. Returns the fate of the last and the size of the group.
+    fn send_group(&mut self, now: f64, left: u64, last_size: f64) -> (Fate, u64) {
         let (mss, header) = (self.flow.deployed.mss, self.flow.deployed.header);
         let most = self.flow.together().min(left);
         let size = |number: u64| if number == left { last_size } else { mss + header };
-        let mut group = Group { packets: 0, payload_bytes: 0.0, first_left_at: 0.0, is_again: false };
+        let mut group = Group { packets: 0, payload_bytes: 0.0, first_left_at: 0.0, is_retransmission: false };
         let mut last = None;
         for number in 1..=most {
             let fate = self.link.offer(now, size(number), false);

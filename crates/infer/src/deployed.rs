@@ -53,8 +53,8 @@ impl Deployed {
         })
     }
 
-    /// QUIC as `transport = "quic"` of a scenario with the profile that is usual, whose habits its control has: datagrams of 1452 bytes, paced
-    /// (RFC 9002 §7.7), a window that stays over pauses (§7.8).
+    /// QUIC as `transport = "quic"` of a scenario with its default profile: datagrams of 1452 bytes, paced (RFC 9002 §7.7), a window that is
+    /// kept over pauses (§7.8).
     fn quic(name: &str) -> Result<Deployed, String> {
         let control = control(name)?;
         Ok(Deployed {

@@ -16,15 +16,15 @@ use playpath_units::random::{RootSeed, Stream};
 /// Overhead on the link besides TCP and payload, as a share: TLS records and the application's framing; mean and deviation. It is not
 /// logged, so it is one unknown for the whole session.
 const FRAMING: (f64, f64) = (0.002, 0.004);
-/// Beside a neighbour the share of the link is a matter of luck for minutes: the link that gives a session's time back is off by 0.15 to
-/// 0.22, over 56 sessions, of which the neighbour's phases show 0.10 to 0.18.
+/// A session's share of a link that it shares with a neighbour is random for minutes: the link rate that reproduces a session's time is off
+/// by 0.15 to 0.22, over 56 sessions, of which the neighbour's phases show 0.10 to 0.18.
 const SHARED: f64 = 0.12;
-/// What evens out between the three places at which a model's deviation is looked at, in deviations.
+/// The smoothing between the three quadrature points of a model's deviation, in deviations.
 const BETWEEN: f64 = 0.5;
 /// How irregular overflows are when noise is weighed against them.
 const SPREAD: f64 = 0.5;
 
-/// A base RTT and a time that the server may think, weighed.
+/// A base RTT and a server time, with their likelihood.
 #[derive(Clone)]
 pub(crate) struct Candidate {
     pub rtt: f64,
@@ -37,7 +37,7 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// All of some points, from the likeliest down; `power` of their evidence counts.
+    /// The candidates of all points, the likeliest first; the evidence counts to the power of `power`.
     pub fn all(points: &[Point], power: f64) -> Vec<Candidate> {
         let of = |point: &Point| -> Vec<Candidate> {
             let (rtt, from, to) = (point.rtt, point.from, point.to);
@@ -58,10 +58,10 @@ impl Candidate {
         all
     }
 
-    /// Places of `count` candidates that stand for as much of all each, in the order of their RTT and the server's time.
+    /// Indices of `count` candidates that each represent the same share of the probability, ordered by RTT and server time.
     pub fn typical(all: &[Candidate], count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..all.len()).collect();
-        let key = |index: usize| (all[index].rtt, all[index].noise.think_s);
+        let key = |index: usize| (all[index].rtt, all[index].noise.server_time_s);
         order.sort_by(|a, b| key(*a).partial_cmp(&key(*b)).expect("finite"));
         let mut found = vec![];
         let (mut sum, mut wanted) = (0.0, 0.5);
@@ -76,19 +76,19 @@ impl Candidate {
     }
 
     fn distance(&self, other: &Candidate) -> f64 {
-        libm::log(self.rtt / other.rtt).abs() + (self.noise.think_s - other.noise.think_s).abs() / self.rtt
+        libm::log(self.rtt / other.rtt).abs() + (self.noise.server_time_s - other.noise.server_time_s).abs() / self.rtt
     }
 }
 
 /// A reading of a session, explained.
 #[derive(Clone)]
-pub(crate) struct Drawn {
+pub(crate) struct ExplainedReading {
     pub reading: Reading,
     pub share: f64,
     pub candidates: Vec<Candidate>,
     /// Representative candidates, by their indices, with their explanations.
     pub explained: Vec<(usize, Explained)>,
-    /// Shares that noise may take, and the probability of each.
+    /// Random-loss shares, and the probability of each.
     pub losses: Vec<(f64, f64)>,
     /// Ratio of the link's rate to the rate that the session shows.
     pub factors: Vec<f64>,
@@ -112,16 +112,16 @@ pub(crate) struct Shown {
     pub uneven: f64,
 }
 
-/// A shared link is what the session shows of it over so many seconds: by how much its share goes up and down within is the neighbour's
-/// doing, and the neighbour is played besides.
-const EVENED_S: f64 = 180.0;
+/// The rate of a shared link is averaged over intervals of this many seconds. Shorter variations are caused by the neighbour, which is
+/// simulated separately.
+const AVERAGED_S: f64 = 180.0;
 
-/// A course without what a neighbour makes of it.
-fn evened(course: &Course, lasts_s: f64, shown: Shown) -> Course {
-    let count = libm::ceil(lasts_s / EVENED_S).max(1.0);
+/// A course without the variations that a neighbour causes.
+fn averaged(course: &Course, lasts_s: f64, shown: Shown) -> Course {
+    let count = libm::ceil(lasts_s / AVERAGED_S).max(1.0);
     let step_s = lasts_s / count;
     let within = |step_s: f64, count: usize| -> Vec<f64> {
-        // Times add, so that a mean is that of the time which a bit takes.
+        // Times are additive, so the mean is taken over the time per bit.
         parts(course, lasts_s, step_s, count)
             .iter()
             .map(|part| part.iter().map(|p| p.1).sum::<f64>() / part.iter().map(|p| p.1 / p.0).sum::<f64>())
@@ -142,8 +142,8 @@ pub(crate) fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
     most + libm::log(logs.map(|log| libm::exp(log - most)).sum())
 }
 
-/// Shares that noise may take under a reading, and by how much its not being known makes the reading likelier than at the share that was
-/// played, in the logarithm. `again`: of all packets.
+/// Random-loss shares under a reading with their probabilities; and the logarithm of how much likelier the reading becomes when all these
+/// shares are admitted instead of only the simulated one. `again`: share of all packets that were retransmitted.
 pub(crate) fn noise_of(
     transfers: &[Transfer],
     deployed: &Deployed,
@@ -157,7 +157,7 @@ pub(crate) fn noise_of(
         .enumerate()
         .filter_map(|(index, transfer)| {
             let packets = libm::ceil(transfer.bytes / deployed.mss);
-            let alone = || found.overflows[index][found.lucks[0].filtered.likeliest(index)];
+            let alone = || found.overflows[index][found.shared_deviations[0].filtered.likeliest(index)];
             let overflow = shown.map_or_else(alone, |shown| shown.again * packets);
             transfer.again.map(|seen| (seen, packets, overflow))
         })
@@ -176,7 +176,7 @@ pub(crate) fn noise_of(
     (found.iter().zip(shares).map(|(one, share)| (one.0, share)).collect(), more)
 }
 
-pub(crate) fn draws(found: &[Drawn], settings: &Settings) -> Vec<Draw> {
+pub(crate) fn draws(found: &[ExplainedReading], settings: &Settings) -> Vec<Draw> {
     let mut stream = RootSeed(settings.seed).stream("infer");
     let mut draws: Vec<Draw> = vec![];
     let of_readings: Vec<f64> = found.iter().map(|one| one.share).collect();
@@ -185,9 +185,9 @@ pub(crate) fn draws(found: &[Drawn], settings: &Settings) -> Vec<Draw> {
         let of_explained: Vec<f64> =
             near.iter().map(|group| group.iter().map(|index| own.candidates[*index].share).sum()).collect();
         for (((_, explained), group), count) in own.explained.iter().zip(&near).zip(counts(&of_explained, count)) {
-            let of_lucks: Vec<f64> = explained.lucks.iter().map(|lucky| lucky.share).collect();
-            let lucks = explained.lucks.iter().zip(counts(&of_lucks, count));
-            let courses: Vec<Course> = lucks
+            let of_deviations: Vec<f64> = explained.shared_deviations.iter().map(|deviation| deviation.share).collect();
+            let shared_deviations = explained.shared_deviations.iter().zip(counts(&of_deviations, count));
+            let courses: Vec<Course> = shared_deviations
                 .flat_map(|(one, count)| backward(&explained.chain, &one.steps, &one.filtered, count, &mut stream))
                 .collect();
             draws.extend(
@@ -198,14 +198,14 @@ pub(crate) fn draws(found: &[Drawn], settings: &Settings) -> Vec<Draw> {
             );
         }
     }
-    // So far in the order of reading and RTT; shuffled, so that the first few are a sample as well.
+    // The draws are still ordered by reading and RTT; after shuffling, the first few are a sample as well.
     for index in (1..draws.len()).rev() {
         draws.swap(index, (stream.uniform() * (index + 1) as f64) as usize);
     }
     draws
 }
 
-impl Drawn {
+impl ExplainedReading {
     /// For each explained candidate, the candidates that are nearest to it.
     fn by_nearest(&self) -> Vec<Vec<usize>> {
         let mut groups = vec![vec![]; self.explained.len()];
@@ -218,7 +218,7 @@ impl Drawn {
     }
 
     fn lasts_s(&self) -> f64 {
-        self.explained[0].1.lucks[0].steps.last().map_or(0.0, |step| step.at + step.took)
+        self.explained[0].1.shared_deviations[0].steps.last().map_or(0.0, |step| step.at + step.took)
     }
 
     fn draw(&self, course: Course, group: &[usize], phase: usize, stream: &mut Stream) -> Draw {
@@ -226,7 +226,7 @@ impl Drawn {
         let loss = pick_loss(&self.losses, stream);
         let rtt_s = one.from + (one.to - one.from) * stream.uniform() + self.longer_s * stream.uniform();
         let course = match self.shown {
-            Some(shown) => evened(&course, self.lasts_s(), shown),
+            Some(shown) => averaged(&course, self.lasts_s(), shown),
             None => course,
         };
         Draw {
@@ -252,7 +252,7 @@ fn pick<T: Copy>(weighed: impl Iterator<Item = (T, f64)> + Clone, stream: &mut S
     last.expect("one at least")
 }
 
-/// Anywhere in the cell of a share.
+/// A loss share, drawn from the whole cell of a grid point.
 fn pick_loss(losses: &[(f64, f64)], stream: &mut Stream) -> f64 {
     let index = pick(losses.iter().enumerate().map(|(index, one)| (index, one.1)), stream);
     let at = losses[index].0;

@@ -1,13 +1,13 @@
 //! Likelihood of a transfer's time, for a capacity that stays constant and for one that changes during the transfer.
 //!
-//! The connection says what a transfer takes at each rate of the grid (`connection.rs`). At one rate the time is that, and
-//! noise: of the host and the network (a normal distribution), and now and then a pause of the server or the application, which
-//! only lengthens it (exponential). A time that is many times too long is off by its logarithm. If the rate changes once on the
-//! way, at any moment alike, the time lies anywhere between the two rates' times, and each time belongs to one moment: so the
+//! The simulated connection (`connection.rs`) gives the duration of a transfer at each rate of the grid. At a constant rate the time is
+//! this duration plus noise: of the host and the network (a normal distribution), and now and then a pause of the server or the application, which
+//! only lengthens it (exponential). A time that is many times too long is off by its logarithm. If the rate changes once during
+//! the transfer, at any moment with equal probability, the time lies anywhere between the two rates' times, and each time belongs to one moment: so the
 //! integral over the moment is a difference of two normal distribution functions, and the moment itself can be drawn.
 //!
-//! Random losses, and the phase of the queue's, make the time a matter of luck: by how much, the plays say. What the log tells besides
-//! (packets sent again, a first byte that waited) weighs each rate by itself; across a change the two rates' weights are averaged.
+//! Random losses and the phase of queue overflows make the time vary; the simulated plays give the variation. Retransmission counts and
+//! late first bytes weight each rate separately; across a change the weights of the two rates are averaged.
 //!
 //! Approximation: after the first byte a transfer proceeds evenly; more than one change within it counts as one.
 
@@ -23,37 +23,37 @@ pub struct Noise {
     /// How many transfers meet a pause.
     pub pauses: f64,
     /// Server and application before the first byte, seconds.
-    pub think_s: f64,
+    pub server_time_s: f64,
 }
 
-/// Times that are farther off than noise and luck say: how many, and by how much.
-pub(crate) struct Strays {
+/// Times that deviate more than noise and the variation of plays explain: how many, and by how much.
+pub(crate) struct Outliers {
     pub share: f64,
-    /// So many times as far, and by this share of the time besides.
+    /// Their deviation is this many times as large, plus the share `variation` of the time.
     pub times: f64,
-    luck: f64,
+    variation: f64,
 }
 
-impl Strays {
-    pub const USUAL: Strays = Strays { share: 0.07, times: 4.0, luck: 0.0 };
-    /// Where packets are lost at random: by which packets of a transfer, and how they are repaired (a timeout now and then, which the
-    /// model has none of), a quarter of the times are off by a quarter, over 45 sessions that the engine played.
-    pub const NOISY: Strays = Strays { share: 0.3, times: 1.0, luck: 0.25 };
+impl Outliers {
+    pub const USUAL: Outliers = Outliers { share: 0.07, times: 4.0, variation: 0.0 };
+    /// With random losses: depending on which packets are lost, and how they are recovered (the engine has timeouts, this model has none),
+    /// a quarter of the times deviate by a quarter, over 45 sessions that the engine simulated.
+    pub const NOISY: Outliers = Outliers { share: 0.3, times: 1.0, variation: 0.25 };
 }
 
-/// What the log says about a transfer besides its time.
-pub(crate) struct Told {
+/// Likelihood of a transfer's retransmission count at each rate.
+pub(crate) struct CountLikelihood {
     /// Logarithm of how likely it is at the likeliest rate.
     common: f64,
     /// Relative likelihood at each rate.
     at: Vec<f64>,
 }
 
-impl Told {
+impl CountLikelihood {
     /// `logs`: of how likely it is at each rate.
-    pub fn new(logs: &[f64]) -> Told {
+    pub fn new(logs: &[f64]) -> CountLikelihood {
         let common = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        Told { common, at: logs.iter().map(|log| libm::exp(log - common).max(LEAST)).collect() }
+        CountLikelihood { common, at: logs.iter().map(|log| libm::exp(log - common).max(MIN_LIKELIHOOD)).collect() }
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Emission {
     seen: f64,
     at: Vec<At>,
     pauses: f64,
-    /// Logarithm of what all rates have in common.
+    /// Logarithm of the factor that all rates have in common.
     pub common: f64,
 }
 
@@ -86,22 +86,22 @@ struct At {
     slope: f64,
     noise: f64,
     /// Likelihood of the other logged quantities, relative to that at the most likely rate.
-    told: f64,
+    counts: f64,
 }
 
 impl Emission {
-    /// `takes`: times that the connection needs at the grid's rates, without `first_byte`, and `luck` the share they vary by.
+    /// `takes`: simulated durations at the grid's rates, without `first_byte`; `variation`: their variation, as a share.
     pub fn new(
         transfer: &Transfer,
         first_byte: f64,
-        (takes, luck): (&[f64], &[f64]),
-        told: &Told,
+        (takes, variation): (&[f64], &[f64]),
+        counts: &CountLikelihood,
         widths: &[f64],
         noise: &Noise,
-        strays: &Strays,
+        outliers: &Outliers,
     ) -> Emission {
         let seen = transfer.took_s - first_byte;
-        // The noise is a share of what the log says, whatever the path under trial is: else what it is too wide by would speak for one.
+        // The noise is a share of the logged time and not of the candidate path's, so that its width favours no candidate.
         let scale = transfer.took_s - known_rtt(transfer);
         let shown = seen.max(0.05 * scale);
         let mean_pause = 0.1 + 0.3 * transfer.took_s;
@@ -109,42 +109,42 @@ impl Emission {
             .map(|rate| {
                 let time = takes[rate];
                 let slope = slope(takes, widths, rate);
-                let relative = noise.relative * noise.relative + luck[rate] * luck[rate];
+                let relative = noise.relative * noise.relative + variation[rate] * variation[rate];
                 let own = libm::sqrt(noise.absolute_s * noise.absolute_s + relative * scale * scale);
                 let cell = slope * widths[rate];
                 let deviation = libm::sqrt(own * own + cell * cell / 12.0);
                 let late = seen - time;
-                // Neither a time of nothing nor a very long one is farther off than it must be.
+                // For very short and very long times, the smaller of the logarithmic and the linear deviation counts.
                 let ratio = shown * libm::log(shown / time.max(1e-6));
                 let off = libm::copysign(ratio.abs().min(late.abs()), late);
-                let far = strays.times * deviation + strays.luck * scale;
+                let far = outliers.times * deviation + outliers.variation * scale;
                 let usual =
-                    (1.0 - strays.share) * bell(off / deviation) / deviation + strays.share * bell(off / far) / far;
+                    (1.0 - outliers.share) * bell(off / deviation) / deviation + outliers.share * bell(off / far) / far;
                 let paused = if late > 0.0 { libm::exp(-late / mean_pause) / mean_pause } else { 0.0 };
                 At {
                     takes: time,
                     deviation,
-                    likely: (1.0 - noise.pauses) * usual + noise.pauses * paused + LEAST,
+                    likely: (1.0 - noise.pauses) * usual + noise.pauses * paused + MIN_LIKELIHOOD,
                     below: below(off / deviation),
                     before: first_byte / (first_byte + time),
                     slope,
                     noise: own,
-                    told: told.at[rate],
+                    counts: counts.at[rate],
                 }
             })
             .collect();
-        Emission { first_byte, seen, at, pauses: noise.pauses, common: told.common }
+        Emission { first_byte, seen, at, pauses: noise.pauses, common: counts.common }
     }
 
     #[inline]
     pub fn at(&self, rate: usize) -> f64 {
-        self.at[rate].likely * self.at[rate].told
+        self.at[rate].likely * self.at[rate].counts
     }
 
     /// Over the moment of one change from `from` to `to`.
     #[inline]
     pub fn changing(&self, from: usize, to: usize) -> f64 {
-        0.5 * (self.at[from].told + self.at[to].told) * self.in_time(from, to)
+        0.5 * (self.at[from].counts + self.at[to].counts) * self.in_time(from, to)
     }
 
     #[inline]
@@ -152,12 +152,12 @@ impl Emission {
         let (a, b) = (&self.at[from], &self.at[to]);
         let spread = (a.takes - b.takes).abs();
         if spread > 0.0 && a.below == b.below {
-            return a.before * b.likely + (1.0 - a.before) * LEAST;
+            return a.before * b.likely + (1.0 - a.before) * MIN_LIKELIHOOD;
         }
         let on_the_way = if spread < 0.5 * a.deviation.min(b.deviation) {
             b.likely
         } else {
-            (1.0 - self.pauses) * (a.below - b.below).abs() / spread + LEAST
+            (1.0 - self.pauses) * (a.below - b.below).abs() / spread + MIN_LIKELIHOOD
         };
         a.before * b.likely + (1.0 - a.before) * on_the_way
     }
@@ -190,14 +190,14 @@ impl Emission {
     }
 }
 
-/// The part of a transfer's time, in seconds, that is not serving, if the log has it.
+/// The part of a transfer's time, in seconds, in which no data arrives, if it is logged.
 fn known_rtt(transfer: &Transfer) -> f64 {
-    let told = transfer.first_byte_s.or(transfer.socket.and_then(|socket| socket.min_rtt_s));
-    told.unwrap_or(0.0).min(0.8 * transfer.took_s)
+    let logged = transfer.first_byte_s.or(transfer.socket.and_then(|socket| socket.min_rtt_s));
+    logged.unwrap_or(0.0).min(0.8 * transfer.took_s)
 }
 
 /// Lower bound of likelihoods: nothing is impossible.
-const LEAST: f64 = 1e-9;
+const MIN_LIKELIHOOD: f64 = 1e-9;
 
 /// Slope of the time over the logarithm of the rate.
 fn slope(takes: &[f64], widths: &[f64], rate: usize) -> f64 {

@@ -1,5 +1,4 @@
-//! A session under one base RTT and one reading: how likely it is with each time that the server may think, and the courses of the rate
-//! that explain it.
+//! A session under one base RTT and one reading: its likelihood for each server time, and the courses of the rate that explain it.
 //!
 //! Unlogged quantities are weighed on a rough grid and the first transfers; courses are drawn on a fine grid for the remaining candidates.
 
@@ -7,42 +6,41 @@ use crate::chain::{Beliefs, Chain, Grain, range};
 use crate::counts::Expected;
 use crate::deployed::Deployed;
 use crate::draws::shares;
-use crate::emission::{Emission, Noise, Strays, Told};
+use crate::emission::{CountLikelihood, Emission, Noise, Outliers};
 use crate::filter::{Filtered, Step, forward};
 use crate::log::Transfer;
-use crate::plays::{Played, Table, What, alone_s, gap};
+use crate::plays::{Played, PlayedSession, Table, alone_s, gap};
 use crate::readings::Reading;
 use crate::session::TEMPERED;
 use std::rc::Rc;
 
-/// The noise that is weighed: hosts and networks from quiet to restless.
+/// Candidates for the noise (absolute in seconds, relative), from quiet to noisy hosts and networks.
 const NOISES: [(f64, f64); 4] = [(0.003, 0.006), (0.005, 0.02), (0.012, 0.05), (0.04, 0.12)];
-const USUAL_THINK: f64 = 0.003;
+const USUAL_SERVER_TIME_S: f64 = 0.003;
 /// Share of transfers that meet a pause.
 pub(crate) const PAUSES: f64 = 0.03;
-/// What the model is off by for a whole session: deviation of the time on the true path, over 1000 sessions that the engine played, as a share
-/// of what the sender has of it. Where a queue overflows; where a path loses at random; where the sender remembers rates; and where it does,
-/// and packets are lost. Where the link says how long a transfer takes there is little to be off by, `LINKED` of it; where the sender does,
-/// some percent of the time are several times the rate.
+/// Model error of a whole session: deviation of the time on the true path, over 1000 sessions that the engine simulated, as a share of the
+/// time that the sender determines: with queue overflows; with random losses; with a sender that measures rates; and with such a sender and
+/// losses. Where the link determines how long a transfer takes, the error is smaller, this share (`LINKED`) of it.
 const MODEL: f64 = 0.06;
 const MODEL_NOISY: f64 = 0.09;
 const MODEL_RATES: f64 = 0.08;
 const MODEL_BOTH: f64 = 0.13;
 pub(crate) const LINKED: f64 = 0.35;
-/// What all transfers of a session are off by, luck that they share and the model, in deviations, and how likely: Gauss-Hermite quadrature of
-/// three points.
-const LUCKS: [(f64, f64); 3] =
+/// The deviation that all transfers of a session share (chance and model error), in standard deviations, with weights: Gauss-Hermite
+/// quadrature of three points.
+const SHARED_DEVIATIONS: [(f64, f64); 3] =
     [(0.0, 2.0 / 3.0), (-1.732_050_807_568_877_2, 1.0 / 6.0), (1.732_050_807_568_877_2, 1.0 / 6.0)];
-/// At most so many transfers count as evidence of the shared luck: a model error common to many transfers says no more than in a few.
+/// At most this many transfers count as evidence for the shared deviation, since their model errors are not independent.
 const SAY: f64 = 20.0;
 /// How irregular the overflows of the queue are: variance of their number over its square.
 const SPREADS: [f64; 3] = [0.3, 1.0, 2.0];
-/// Share of a transfer's overflow that is as played; the rest is what so many transfers before and after it have on average, since the
-/// phase is not known. Not what the session has: a burst at its start says nothing of its end.
+/// Share of a transfer's overflow that is as simulated; the rest is the mean of this many transfers before and after it, since the phase
+/// is unknown. The mean of the whole session would let a burst at its start change its end.
 const IN_PHASE: f64 = 0.35;
 const AROUND: usize = 4;
-/// Share of the transfers that lose as many packets to the queue as in the play, to a fifth (a standard deviation). On the true paths of 500
-/// sessions 61 to 96 % of those that lose more than ten are within 15 % under TCP, 31 to 50 % over QUIC.
+/// Share of the transfers that lose as many packets to the queue as in the simulation, within a fifth (a standard deviation). On the true
+/// paths of 500 sessions, 61 to 96 % of those that lose more than ten are within 15 % under TCP, 31 to 50 % over QUIC.
 const AS_PLAYED: f64 = 0.5;
 const AS_PLAYED_PACED: f64 = 0.3;
 const AS_PLAYED_SPREAD: f64 = 0.05;
@@ -56,13 +54,13 @@ pub(crate) struct Case<'a> {
     pub reading: Reading,
 }
 
-/// The path of a session under one base RTT, one reading and one time that the server thinks.
+/// The path of a session under one base RTT, one reading and one server time.
 #[derive(Clone)]
 pub(crate) struct Explained {
     pub chain: Rc<Chain>,
-    /// One entry for each value of the shared luck, the neutral one first.
-    pub lucks: Vec<Lucky>,
-    /// Logarithm of the likelihood, with none.
+    /// One entry for each quadrature point of the shared deviation, zero first.
+    pub shared_deviations: Vec<SharedDeviation>,
+    /// Logarithm of the likelihood without a shared deviation.
     pub evidence: f64,
     /// Share of the transfers whose times neither a rate nor a change of it explains.
     pub unexplained: f64,
@@ -70,23 +68,23 @@ pub(crate) struct Explained {
     pub overflows: Rc<Vec<Vec<f64>>>,
 }
 
-/// A session whose transfers all had the same luck.
+/// A session whose transfers all have the same deviation.
 #[derive(Clone)]
-pub(crate) struct Lucky {
+pub(crate) struct SharedDeviation {
     pub share: f64,
     pub steps: Rc<Vec<Step>>,
     pub filtered: Rc<Filtered>,
 }
 
-/// A session's transfers, played.
+/// A session's transfers, simulated at each rate.
 pub(crate) struct Tables<'a> {
     case: Case<'a>,
     is_rough: bool,
     chain: Rc<Chain>,
     table: Table,
     /// Likelihood of each transfer's retransmissions.
-    told: Vec<Told>,
-    /// Packets that overflow the queue, of each transfer at each rate, on average over the rates beside it.
+    counts: Vec<CountLikelihood>,
+    /// Packets that overflow the queue, of each transfer at each rate, averaged with the adjacent rates.
     overflows: Rc<Vec<Vec<f64>>>,
 }
 
@@ -95,10 +93,11 @@ impl<'a> Tables<'a> {
         let shown = shown(case.transfers, case.deployed, case.rtt);
         let chain = Rc::new(Chain::new(shown, grain, case.beliefs));
         let Case { transfers, deployed, rtt, reading, .. } = case;
-        let played = Played::new(What { transfers, deployed, rtt, reading, grain }, range(shown, case.beliefs));
+        let played =
+            Played::new(PlayedSession { transfers, deployed, rtt, reading, grain }, range(shown, case.beliefs));
         let table = played.on(&chain.rates);
         let mut tables =
-            Tables { case, is_rough: grain.is_rough, chain, table, told: vec![], overflows: Rc::new(vec![]) };
+            Tables { case, is_rough: grain.is_rough, chain, table, counts: vec![], overflows: Rc::new(vec![]) };
         tables.overflows = Rc::new(std::mem::take(&mut tables.table.around));
         let counted = if case.reading.queue.is_some() && case.transfers.iter().any(|t| t.again.is_some()) {
             let expected = tables.expected();
@@ -110,49 +109,50 @@ impl<'a> Tables<'a> {
         } else {
             vec![vec![0.0; tables.chain.rates.len()]; case.transfers.len()]
         };
-        tables.told = counted.iter().map(|logs| Told::new(logs)).collect();
+        tables.counts = counted.iter().map(|logs| CountLikelihood::new(logs)).collect();
         tables
     }
 
-    /// The same where each time varies by this share, too.
+    /// The same, with this additional variation of each time.
     pub fn uneven(mut self, share: f64) -> Tables<'a> {
-        self.table.luck.iter_mut().flatten().for_each(|luck| *luck = libm::hypot(*luck, share));
+        self.table.variation.iter_mut().flatten().for_each(|variation| *variation = libm::hypot(*variation, share));
         self
     }
 
     /// Sizes of the noise with each time to the first byte, and the logarithm of their likelihood: all sizes where there is one time,
     /// else the size that explains the session best.
-    pub fn weighed(&self, thinks: &[f64]) -> Vec<(Noise, f64)> {
-        let of = |(absolute_s, relative), think_s| Noise { absolute_s, relative, pauses: PAUSES, think_s };
+    pub fn weighed(&self, server_times: &[f64]) -> Vec<(Noise, f64)> {
+        let of = |(absolute_s, relative), server_time_s| Noise { absolute_s, relative, pauses: PAUSES, server_time_s };
         let evidence = |noise: Noise| (noise, forward(&self.chain, &self.steps(&noise, 0.0)).evidence);
-        let usual = if thinks.contains(&USUAL_THINK) { USUAL_THINK } else { thinks[0] };
+        let usual = if server_times.contains(&USUAL_SERVER_TIME_S) { USUAL_SERVER_TIME_S } else { server_times[0] };
         let sizes = NOISES.map(|size| evidence(of(size, usual)));
-        if thinks.len() == 1 {
+        if server_times.len() == 1 {
             return sizes.to_vec();
         }
         let (best, _) = sizes.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("several");
-        thinks.iter().map(|&think_s| evidence(Noise { think_s, ..best })).collect()
+        server_times.iter().map(|&server_time_s| evidence(Noise { server_time_s, ..best })).collect()
     }
 
     pub fn explained(&self, noise: &Noise) -> Explained {
         let is_one = self.is_rough || self.model_off() == 0.0 && self.table.shared == 0.0;
         let count = self.case.transfers.len() as f64;
         let power = TEMPERED * (SAY / count).min(1.0);
-        let lucky = |&(luck, weight): &(f64, f64)| {
-            let steps = self.steps(noise, luck);
+        let deviation = |&(deviations, weight): &(f64, f64)| {
+            let steps = self.steps(noise, deviations);
             let filtered = forward(&self.chain, &steps);
             let share = libm::log(weight) + power * filtered.evidence;
-            Lucky { share, steps: Rc::new(steps), filtered: Rc::new(filtered) }
+            SharedDeviation { share, steps: Rc::new(steps), filtered: Rc::new(filtered) }
         };
-        let mut lucks: Vec<Lucky> = LUCKS[..if is_one { 1 } else { LUCKS.len() }].iter().map(lucky).collect();
-        let shares = shares(lucks.iter().map(|lucky| lucky.share));
-        lucks.iter_mut().zip(shares).for_each(|(lucky, share)| lucky.share = share);
+        let mut shared_deviations: Vec<SharedDeviation> =
+            SHARED_DEVIATIONS[..if is_one { 1 } else { SHARED_DEVIATIONS.len() }].iter().map(deviation).collect();
+        let shares = shares(shared_deviations.iter().map(|deviation| deviation.share));
+        shared_deviations.iter_mut().zip(shares).for_each(|(deviation, share)| deviation.share = share);
         Explained {
             chain: Rc::clone(&self.chain),
             overflows: Rc::clone(&self.overflows),
-            evidence: lucks[0].filtered.evidence,
-            unexplained: lucks[0].filtered.unexplained(),
-            lucks,
+            evidence: shared_deviations[0].filtered.evidence,
+            unexplained: shared_deviations[0].filtered.unexplained(),
+            shared_deviations,
         }
     }
 
@@ -160,33 +160,40 @@ impl<'a> Tables<'a> {
         model_off(&self.case.reading, self.case.deployed)
     }
 
-    fn strays(&self) -> Strays {
+    fn outliers(&self) -> Outliers {
         match self.case.reading {
-            reading if reading.loss > 0.0 => Strays::NOISY,
-            _ => Strays::USUAL,
+            reading if reading.loss > 0.0 => Outliers::NOISY,
+            _ => Outliers::USUAL,
         }
     }
 
-    /// Where all transfers of a session are off by so many deviations of the luck that they share.
-    fn steps(&self, noise: &Noise, luck: f64) -> Vec<Step> {
-        let Tables { case, chain, table, told, .. } = self;
-        let first_byte = case.rtt + noise.think_s;
+    /// Emissions of all transfers, shifted by this many standard deviations of the deviation that they share.
+    fn steps(&self, noise: &Noise, deviations: f64) -> Vec<Step> {
+        let Tables { case, chain, table, counts, .. } = self;
+        let first_byte = case.rtt + noise.server_time_s;
         let (model, alone) = (self.model_off(), libm::sqrt(1.0 - table.shared));
-        let strays = self.strays();
+        let outliers = self.outliers();
         let step = |index: usize| {
             let transfer = &case.transfers[index];
-            let (takes, lucks) = (&table.takes[index], &table.luck[index]);
+            let (takes, variation) = (&table.takes[index], &table.variation[index]);
             let at_once = alone_s(transfer, case.deployed, 1.0);
             let late = |((takes, own), rate): ((&f64, &f64), &f64)| {
                 let of_sender = (1.0 - at_once / rate / takes.max(1e-9)).max(0.0);
                 let model = model * (LINKED + (1.0 - LINKED) * of_sender);
-                let off = luck * libm::sqrt(model * model + table.shared * own * own);
+                let off = deviations * libm::sqrt(model * model + table.shared * own * own);
                 takes * libm::exp(off)
             };
-            let takes: Vec<f64> = takes.iter().zip(lucks).zip(&chain.rates).map(late).collect();
-            let lucks: Vec<f64> = lucks.iter().map(|luck| luck * alone).collect();
-            let emission =
-                Emission::new(transfer, first_byte, (&takes, &lucks), &told[index], &chain.widths, noise, &strays);
+            let takes: Vec<f64> = takes.iter().zip(variation).zip(&chain.rates).map(late).collect();
+            let variation: Vec<f64> = variation.iter().map(|own| own * alone).collect();
+            let emission = Emission::new(
+                transfer,
+                first_byte,
+                (&takes, &variation),
+                &counts[index],
+                &chain.widths,
+                noise,
+                &outliers,
+            );
             Step { gap: gap(case.transfers, index), at: transfer.at_s, took: transfer.took_s, emission }
         };
         (0..case.transfers.len()).map(step).collect()
@@ -196,7 +203,7 @@ impl<'a> Tables<'a> {
         libm::ceil(self.case.transfers[index].bytes / self.case.deployed.mss)
     }
 
-    /// Packets that are expected to overflow the queue, of each transfer at each rate: its own, and those of the transfers around.
+    /// Expected queue overflows of each transfer at each rate, from its own simulation and those of the adjacent transfers.
     fn expected(&self) -> Vec<Vec<f64>> {
         let of = |index: usize| {
             let near = index.saturating_sub(AROUND)..(index + AROUND + 1).min(self.overflows.len());
@@ -210,7 +217,7 @@ impl<'a> Tables<'a> {
         (0..self.overflows.len()).map(of).collect()
     }
 
-    /// Share of the transfers that lose as many packets to the queue as in the play.
+    /// Share of the transfers that lose as many packets to the queue as in the simulation.
     fn share_as_played(&self) -> f64 {
         match self.case {
             Case { reading, .. } if reading.loss > 0.0 => 0.0,
@@ -219,7 +226,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// Likelihood of the retransmitted packets of each transfer at each rate, if it loses as many as in the play; times their share.
+    /// Likelihood of the retransmission count of each transfer at each rate if it loses as many as in the simulation, times their share.
     fn as_played(&self) -> Vec<Vec<f64>> {
         let share = self.share_as_played();
         let of = |index: usize| {
@@ -243,9 +250,9 @@ impl<'a> Tables<'a> {
             let packets = self.packets(index);
             let likely = |seen: f64, overflow: f64| {
                 let expected = Expected { packets, noise: reading.loss * packets, overflow, spread };
-                // When its start-up ends is luck where packets are lost at random.
-                let is_luck = reading.loss > 0.0 && !deployed.is_window_based();
-                if is_luck { expected.likely_or_without(seen) } else { expected.likely(seen) }
+                // With random losses, the end of its start-up is random.
+                let is_random = reading.loss > 0.0 && !deployed.is_window_based();
+                if is_random { expected.likely_or_without(seen) } else { expected.likely(seen) }
             };
             let again = transfers[index].again;
             let both = |(around, as_played): (&f64, &f64)| {
@@ -268,7 +275,7 @@ pub(crate) fn model_off(reading: &Reading, deployed: &Deployed) -> f64 {
     }
 }
 
-/// Logarithm of the mean of what `logs` are the logarithms of, under weights.
+/// Logarithm of the weighted mean of values given by their logarithms.
 fn log_mean(logs: &[f64], weights: &[f64]) -> f64 {
     let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     most + libm::log(

@@ -7,7 +7,7 @@ use crate::chain::{Chain, normalised};
 use crate::emission::Emission;
 use playpath_units::random::Stream;
 
-/// A transfer's place in time, and its emission.
+/// When a transfer took place, and its emission.
 pub(crate) struct Step {
     /// Seconds since the transfer before ended.
     pub gap: f64,
@@ -17,18 +17,18 @@ pub(crate) struct Step {
 }
 
 /// Rates of less than this share of the most likely one are left out.
-const LEAST: f64 = 1e-7;
+const MIN_RATE_SHARE: f64 = 1e-7;
 
-/// A rate less likely than this is not followed on a change, either: two changes within two transfers that nothing asked for.
-const UNMOVED: f64 = 1e-3;
-/// A way from one rate to another that is less likely than this is not followed.
+/// Changes are not followed from rates less likely than this, since that would take two changes within two transfers.
+const MIN_MOVED_SHARE: f64 = 1e-3;
+/// Transitions less likely than this are not followed.
 const NEGLIGIBLE: f64 = 1e-7;
 
 /// Result of the forward pass.
 pub(crate) struct Filtered {
-    /// Before each transfer, over the rates at its request.
+    /// Distribution of the rate at each transfer's request.
     before: Vec<Vec<f64>>,
-    /// After each, over the rates at its last byte.
+    /// Distribution of the rate at each transfer's last byte.
     after: Vec<Vec<f64>>,
     pub evidence: f64,
     /// Density of each transfer's time, given the previous ones.
@@ -62,7 +62,7 @@ pub(crate) fn forward(chain: &Chain, steps: &[Step]) -> Filtered {
 
 fn trim(weights: &mut [f64]) {
     let most = weights.iter().copied().fold(0.0, f64::max);
-    weights.iter_mut().filter(|w| **w < most * LEAST).for_each(|w| *w = 0.0);
+    weights.iter_mut().filter(|w| **w < most * MIN_RATE_SHARE).for_each(|w| *w = 0.0);
 }
 
 /// The weights after a transfer.
@@ -71,7 +71,7 @@ fn through(chain: &Chain, step: &Step, weights: &[f64]) -> Vec<f64> {
     let mut next = vec![0.0; weights.len()];
     for (from, &weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
         next[from] += weight * stays * step.emission.at(from);
-        if weight < UNMOVED {
+        if weight < MIN_MOVED_SHARE {
             continue;
         }
         let moves = weight * (1.0 - stays);
@@ -101,7 +101,7 @@ pub(crate) fn backward(
         let mut known: Vec<Option<Vec<f64>>> = vec![None; chain.rates.len()];
         for (end, course) in ends.iter_mut().zip(&mut courses) {
             let to = *end;
-            let weights = known[to].get_or_insert_with(|| came_from(chain, step, before, to));
+            let weights = known[to].get_or_insert_with(|| backward_weights(chain, step, before, to));
             let from = pick(weights, draws);
             if from == to && draws.chance(step_stays(chain, step, to)) {
                 let within = step.emission.within(to, chain.widths[to], draws);
@@ -127,7 +127,7 @@ fn step_stays(chain: &Chain, step: &Step, rate: usize) -> f64 {
     stays / (stays + moved)
 }
 
-fn came_from(chain: &Chain, step: &Step, before: &[f64], to: usize) -> Vec<f64> {
+fn backward_weights(chain: &Chain, step: &Step, before: &[f64], to: usize) -> Vec<f64> {
     let stays = libm::exp(-chain.changes * step.took);
     before
         .iter()
@@ -175,7 +175,7 @@ impl Filtered {
         (0..after.len()).max_by(|a, b| after[*a].total_cmp(&after[*b])).unwrap_or(0)
     }
 
-    /// Share of the transfers that only what explains anything explains.
+    /// Share of the transfers whose time is improbable at all rates.
     pub fn unexplained(&self) -> f64 {
         let count = self.explained.iter().filter(|likely| **likely < UNLIKELY).count();
         count as f64 / self.explained.len().max(1) as f64

@@ -1,9 +1,8 @@
-//! From a log to the path behind it: draws of the capacity and the base RTT that a session's transfers allow, by the rules of the
-//! sender that served them.
+//! Infers the path from a log: posterior draws of the capacity and the base RTT of a session, given the sender that served it.
 //!
-//! A log shows the throughput of the deployed sender, not the path. So the sender is played: at each rate of a grid the engine's congestion
-//! control serves the session's transfers ([`deployed`]), a hidden Markov chain describes how capacities change ([`chain`]), and the log
-//! weighs the rates ([`emission`]). The crate is pure, as are those below it.
+//! A log shows the throughput of the deployed sender, not of the path. So the sender is simulated: at each rate of a grid the engine's
+//! congestion control serves the session's transfers ([`deployed`]), a hidden Markov chain describes how capacities change ([`chain`]), and
+//! the logged times weight the rates ([`emission`]). The crate is pure, as are those below it.
 //!
 //! ```text
 //! log ─ Transfer… ─► readings ─► plays (connection at each rate) ─► emission, counts ─► filter (forward, backward draws) ─► session ─► steps

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// A transfer: asked for, and complete. Times in seconds since the session's first request.
+/// A transfer from its request to its last byte. Times in seconds since the session's first request.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
@@ -13,7 +13,7 @@ pub struct Transfer {
     /// Time from the request to the first byte, if logged.
     #[serde(default)]
     pub first_byte_s: Option<f64>,
-    /// Packets sent again in it, where the log counts them.
+    /// Packets retransmitted in it, if the log counts them.
     #[serde(default)]
     pub again: Option<f64>,
     /// The server's TCP_INFO at the request, if logged.
@@ -21,7 +21,7 @@ pub struct Transfer {
     pub socket: Option<Socket>,
 }
 
-/// TCP_INFO of the server when the transfer was asked for; what a log does not have is none.
+/// TCP_INFO of the server at the request; fields that are not logged are `None`.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Socket {
@@ -51,15 +51,15 @@ pub(crate) fn late_s(transfers: &[Transfer]) -> Vec<f64> {
     transfers.iter().map(|t| t.first_byte_s.map_or(0.0, |first_byte| first_byte - earliest)).collect()
 }
 
-/// A first byte that is later than this did not wait for the server alone: in what exceeds it the path served nothing.
-const MOST_OF_SERVER_S: f64 = 0.5;
+/// The server is assumed to delay a first byte by at most this; the rest is an outage of the path.
+const MAX_SERVER_S: f64 = 0.5;
 
-/// What the server took of each transfer's time beyond what it takes of all, seconds.
+/// Server time of each transfer beyond the minimum of all, seconds.
 pub(crate) fn server_s(transfers: &[Transfer]) -> Vec<f64> {
-    late_s(transfers).into_iter().map(|late| late.min(MOST_OF_SERVER_S)).collect()
+    late_s(transfers).into_iter().map(|late| late.min(MAX_SERVER_S)).collect()
 }
 
-/// Transfers as if each had been requested later by this: what the server took of its time, the path did not.
+/// Transfers with the server's time subtracted, as if each had been requested that much later.
 pub(crate) fn without(server_s: &[f64], transfers: &[Transfer]) -> Vec<Transfer> {
     let asked_later = |(transfer, late): (&Transfer, &f64)| Transfer {
         at_s: transfer.at_s + late,

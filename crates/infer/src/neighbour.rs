@@ -1,9 +1,9 @@
-//! An endless transfer of a neighbour in the queue: how much of the link it leaves to the session.
+//! A neighbour: an endless transfer in the same queue, and how much of the link it leaves to the session.
 //!
-//! Beside a neighbour the session's times tell its share of the link, not the link. So its rate is inferred as on a link of its own,
-//! and the link is so many times faster as the deployed sender needs beside the neighbour, packet by packet, to give the session's
-//! transfers in the time that they took. Who got the queue first matters for a minute: the neighbour is played in several phases, and
-//! each gives a factor.
+//! With a neighbour, the session's times show its share of the link and not the link's rate. So the share is inferred as if it were a link
+//! of its own. The link is then faster by the factor at which the deployed sender, simulated packet by packet with the neighbour, needs the
+//! logged time. Which flow filled the queue first matters for a minute, so several phases of the neighbour are simulated, each with its
+//! own factor.
 
 use crate::connection::{Connection, Link, Served};
 use crate::deployed::Deployed;
@@ -15,10 +15,10 @@ use crate::plays::gap;
 pub(crate) struct Shared {
     /// Ratio of the link's rate to the rate that the session shows, for each phase of the neighbour.
     pub factors: Vec<f64>,
-    /// Packets sent again, of those sent.
+    /// Share of the packets that were retransmitted.
     pub again: f64,
     /// The longest wait in the queue, seconds.
-    pub most_s: f64,
+    pub max_wait_s: f64,
     /// The rate that the session shows, in bit/s.
     pub shown: f64,
     /// Deviation of a transfer's time from one phase of the neighbour to another, as a share.
@@ -28,8 +28,8 @@ pub(crate) struct Shared {
 const PHASES: u64 = 3;
 /// Range of that ratio.
 const FACTORS: (f64, f64) = (1.1, 6.0);
-/// Plays until the time is as logged, of the first phase and of the others, which begin where it ended: to 10 %. Beside a neighbour a time
-/// falls with the link a little faster than in proportion.
+/// Iterations until the time agrees with the log within 10 %: of the first phase, and of the others, which start from its result. With a
+/// neighbour, a time falls slightly faster than in proportion to the link's rate.
 const FIRST_PLAYS: u32 = 3;
 const PLAYS: u32 = 2;
 
@@ -41,12 +41,12 @@ impl Shared {
         let shown = bits / seconds;
         let packets: f64 = transfers.iter().map(|t| t.bytes / deployed.mss).sum();
         let logged: f64 = transfers.iter().map(|t| t.took_s).sum();
-        let mut shared = Shared { factors: vec![], again: 0.0, most_s: 0.0, shown, uneven: 0.0 };
+        let mut shared = Shared { factors: vec![], again: 0.0, max_wait_s: 0.0, shown, uneven: 0.0 };
         let mut factor = libm::sqrt(FACTORS.0 * FACTORS.1);
         let mut phases = vec![];
         for phase in 0..PHASES {
             let play = |factor: f64| {
-                let link = Link::new(shown * factor, rtt).queueing(Some(queue)).beside(neighbour, phase);
+                let link = Link::new(shown * factor, rtt).queueing(Some(queue)).shared_with(neighbour, phase);
                 let mut connection = Connection::new(deployed, link);
                 let served = (0..transfers.len()).map(|i| connection.serve(&transfers[i], gap(transfers, i)));
                 served.collect::<Vec<Served>>()
@@ -63,7 +63,7 @@ impl Shared {
         }
         shared.uneven = uneven(&phases);
         let mean = shared.factors.iter().sum::<f64>() / PHASES as f64;
-        shared.most_s = f64::from(queue) * 8.0 * (deployed.mss + deployed.header) / (shown * mean);
+        shared.max_wait_s = f64::from(queue) * 8.0 * (deployed.mss + deployed.header) / (shown * mean);
         shared
     }
 }

@@ -1,9 +1,8 @@
-//! The deployed sender at work on the session's transfers, at the rates that its path may have had, under one reading of its losses.
+//! Simulates the deployed sender (a "play") with the session's transfers at candidate rates of its path, under one reading of its losses.
 //!
-//! It is played at as many rates as its times are curved between: an interval of rates is halved until the play in its middle is what
-//! its ends say. What is left of the difference, where packets are lost, is the luck of a play: at which packet a queue overflows, a
-//! rate a little higher decides anew. A transfer is played only at rates at which it may have taken the time that it took; between two
-//! rates that are both too quick for it, or both too slow, its time is on a line.
+//! Rates are refined adaptively: an interval is halved until the play in its middle agrees with the interpolation between its ends. With
+//! losses a random difference remains, since at a slightly higher rate the queue overflows at another packet. A transfer is simulated only
+//! at rates at which it may have taken its logged time; between two rates that are both too fast or both too slow, its time is interpolated.
 
 use crate::chain::Grain;
 use crate::connection::{Connection, Link, Served};
@@ -13,13 +12,13 @@ use crate::readings::Reading;
 
 /// The plays at some rates, in ascending order.
 pub(crate) struct Played<'a> {
-    what: What<'a>,
+    what: PlayedSession<'a>,
     at: Vec<Play>,
     shared: f64,
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct What<'a> {
+pub(crate) struct PlayedSession<'a> {
     pub transfers: &'a [Transfer],
     pub deployed: &'a Deployed,
     pub rtt: f64,
@@ -33,13 +32,13 @@ struct Play {
     rate: f64,
     /// Seconds beyond a round trip, mean over the plays.
     takes: Vec<f64>,
-    /// Packets sent again, and those that the queue did not hold.
+    /// Retransmitted packets, and packets dropped by the queue.
     again: Vec<f64>,
     dropped: Vec<f64>,
     /// The latter, averaged with the neighbouring rates.
     around: Vec<f64>,
     /// Variation of each transfer's time from play to play, as a share.
-    luck: Vec<f64>,
+    variation: Vec<f64>,
     /// Whether the transfer may have taken its time at this rate, and was therefore played.
     is_near: Vec<bool>,
 }
@@ -47,30 +46,30 @@ struct Play {
 pub(crate) struct Table {
     pub takes: Vec<Vec<f64>>,
     pub dropped: Vec<Vec<f64>>,
-    /// On average over the rates beside it, too: at which packet a queue overflows is luck.
+    /// `dropped`, averaged with the adjacent rates, because at which packet a queue overflows is random.
     pub around: Vec<Vec<f64>>,
-    pub luck: Vec<Vec<f64>>,
-    /// Share of the variance of luck that all transfers of a play have in common.
+    pub variation: Vec<Vec<f64>>,
+    /// Share of the variance that all transfers of a play have in common.
     pub shared: f64,
 }
 
-/// Plays of random losses, where courses are drawn; of longer sessions one is enough, since the rates beside it are others.
+/// Number of plays with random losses on the fine grid; of longer sessions one is enough, since plays at adjacent rates are independent.
 const NOISY_PLAYS: u64 = 2;
 const LONG: f64 = 40_000.0;
-/// A transfer is not played at rates at which it would take more than so many times as long as it did, and so much, whatever its time is
-/// off by; nor, where nothing is lost at random, between rates at which it takes so many times more or less. The first ones say how the
-/// sender began.
+/// A transfer is not played at rates at which it would take more than `TOO_SLOW` times as long as logged plus `AND_S`; nor, without random
+/// losses, between rates at which it takes `FAR` times more or less. The first transfers are always played, because they set the sender's
+/// state.
 const TOO_SLOW: f64 = 1.5;
 const FAR: f64 = 1.2;
 const AND_S: f64 = 0.15;
 const FIRST: usize = 2;
-/// What a transfer's time is off by at least where packets are played: the model of the connection against the engine (0 to 0.7 % where
-/// the path is filled); and how much more than the plays of random losses show: two are few.
+/// Minimum deviation of a simulated time: this connection model against the engine (0 to 0.7 % where the path is filled); and the factor by
+/// which the true variation exceeds that between two plays with random losses.
 const MODEL: f64 = 0.01;
 const NOISIER: f64 = 1.3;
-/// Of a transfer in which noise struck: the engine's repairs take a timeout now and then, which the model has none of.
+/// The same for a transfer with random losses: the engine's recovery sometimes needs a timeout, which this model does not have.
 const REPAIRED: f64 = 0.06;
-const MOST_LUCK: f64 = 0.6;
+const MAX_VARIATION: f64 = 0.6;
 /// How far apart the rates are that are played, in the logarithm.
 #[derive(Clone, Copy)]
 struct Spacing {
@@ -80,19 +79,19 @@ struct Spacing {
     off: f64,
 }
 
-/// So many times farther apart above what the session shows, where the sender or its losses say how long transfers take, not the link.
+/// Factor on the spacing above the rates that the session shows, where the sender or its losses determine the times and not the link.
 const UNSEEN: f64 = 2.0;
-/// Where noise says it, of a long session, whose transfers are many, farther still.
+/// The same for long sessions with random losses.
 const UNSEEN_LONG: f64 = 4.0;
 
 impl Spacing {
     fn of(reading: &Reading, deployed: &Deployed, grain: &Grain) -> Spacing {
         let (least, off) = match (reading.is_plain(), deployed.is_window_based()) {
-            // Most of a play is arithmetic, and exact.
+            // Most of a play is closed-form and exact.
             (true, true) => (0.1, 0.002),
             // Each packet is played.
             (true, false) => (0.12, 0.01),
-            // Times are a matter of luck.
+            // Times vary randomly.
             (false, _) => (0.33, 0.03),
         };
         let rough = if grain.is_rough { 2.0 } else { 1.0 };
@@ -102,8 +101,8 @@ impl Spacing {
 
 impl<'a> Played<'a> {
     /// Plays at rates from `low` to `high`; rates up to `shown` were seen in the session.
-    pub fn new(what: What<'a>, [low, shown, high]: [f64; 3]) -> Played<'a> {
-        let What { deployed, reading, grain, .. } = what;
+    pub fn new(what: PlayedSession<'a>, [low, shown, high]: [f64; 3]) -> Played<'a> {
+        let PlayedSession { deployed, reading, grain, .. } = what;
         let spacing = Spacing::of(&reading, deployed, grain);
         let mut played = Played { what, at: vec![], shared: 0.0 };
         let farther = if reading.loss > 0.0 && played.is_long() { UNSEEN_LONG } else { UNSEEN };
@@ -116,12 +115,12 @@ impl<'a> Played<'a> {
             played.at.push(last);
         }
         if !(reading.is_plain() && deployed.is_window_based()) {
-            played.shared = played.shared_luck();
-            played.keep_luck();
-            played.look_around();
+            played.shared = played.shared_variation();
+            played.smooth_variation();
+            played.average_drops();
         }
         if reading.loss > 0.0 {
-            played.fall();
+            played.make_monotonic();
         }
         played
     }
@@ -146,7 +145,7 @@ impl<'a> Played<'a> {
 
     /// Play at a rate between those of two plays, or above that of one.
     fn play(&self, rate: f64, below: Option<&Play>, above: Option<&Play>) -> Play {
-        let What { transfers, deployed, rtt, reading, .. } = self.what;
+        let PlayedSession { transfers, deployed, rtt, reading, .. } = self.what;
         let may_have_been = |(index, transfer): (usize, &Transfer)| {
             let is_slow = alone_s(transfer, deployed, rate) > TOO_SLOW * transfer.took_s + AND_S;
             !is_slow && (reading.loss > 0.0 || !self.is_far(index, below, above))
@@ -179,10 +178,10 @@ impl<'a> Played<'a> {
         play
     }
 
-    /// At all rates between those of two plays, or above that of one, a transfer takes another time than it did. Over a faster link whose
-    /// queue overflows it may take longer, over one that loses nothing it does not.
+    /// Whether at all rates between two plays (or above one) a transfer takes another time than logged. Over a faster link it may take longer
+    /// if the queue overflows, but not if nothing is lost.
     fn is_far(&self, index: usize, below: Option<&Play>, above: Option<&Play>) -> bool {
-        let What { transfers, rtt, reading, .. } = self.what;
+        let PlayedSession { transfers, rtt, reading, .. } = self.what;
         let (took_s, takes) = (transfers[index].took_s, |play: &Play| play.takes[index] + rtt);
         let is_quick = |play: &Play| FAR * takes(play) + AND_S < took_s;
         let is_slow = |play: &Play| takes(play) > FAR * took_s + AND_S;
@@ -202,9 +201,9 @@ impl<'a> Played<'a> {
         packets >= LONG
     }
 
-    /// A play that is late in one transfer is late in the next: the variance of the transfers' mean against that of each, without what the
-    /// mean of as many independent ones has.
-    fn shared_luck(&self) -> f64 {
+    /// Share of the variance that the transfers of a play share: the variance of their mean, less that of the mean of independent transfers,
+    /// over the variance of a single one.
+    fn shared_variation(&self) -> f64 {
         let of = |three: &[Play]| {
             let near = (0..three[1].takes.len()).filter(|index| three.iter().all(|play| play.is_near[*index]));
             let off: Vec<f64> = near.map(|index| three[1].off_at(index, &three[0], &three[2])).collect();
@@ -217,16 +216,16 @@ impl<'a> Played<'a> {
         (shared / all).clamp(0.0, 1.0)
     }
 
-    /// Where a play at a rate is the only one, the rates beside it tell its luck: of three that vary alike, one is off from what the
-    /// others say by √1.5 times as much as it varies. Luck is that of a transfer, and of the rates around.
-    fn keep_luck(&mut self) {
+    /// With a single play per rate, the variation is estimated from the adjacent rates: of three equal variances, one value deviates from the
+    /// interpolation of the other two by √1.5 standard deviations. The estimate is averaged over the adjacent rates.
+    fn smooth_variation(&mut self) {
         let is_noisy = self.what.reading.loss > 0.0;
         let more = if is_noisy { NOISIER } else { 1.0 };
         let plays = self.plays();
         let seen: Vec<Vec<f64>> = if plays > 1 {
-            self.at.iter().map(|play| play.luck.clone()).collect()
+            self.at.iter().map(|play| play.variation.clone()).collect()
         } else {
-            let near = |three: &[Play]| three[1].luck_between(&three[0], &three[2]);
+            let near = |three: &[Play]| three[1].variation_between(&three[0], &three[2]);
             self.at.windows(3).map(near).collect()
         };
         let before = usize::from(plays == 1);
@@ -237,16 +236,16 @@ impl<'a> Played<'a> {
         for (index, play) in self.at.iter_mut().enumerate() {
             let middle = index.saturating_sub(before).min(seen.len() - 1);
             let around = &seen[middle.saturating_sub(1)..(middle + 2).min(seen.len())];
-            for (transfer, luck) in play.luck.iter_mut().enumerate() {
+            for (transfer, variation) in play.variation.iter_mut().enumerate() {
                 let variance = mean(&mut around.iter().map(|one| one[transfer]));
                 let model = if is_noisy && play.again[transfer] >= 1.0 { REPAIRED } else { MODEL };
-                *luck = libm::sqrt(more * more * variance + model * model).min(MOST_LUCK);
+                *variation = libm::sqrt(more * more * variance + model * model).min(MAX_VARIATION);
             }
         }
     }
 
-    /// At which packet a queue overflows is as much a matter of luck: what is lost at the rates beside it may be lost at a rate, too.
-    fn look_around(&mut self) {
+    /// Average the drops with those at the adjacent rates, because at which packet a queue overflows is random.
+    fn average_drops(&mut self) {
         for index in 0..self.at.len() {
             let beside = index.saturating_sub(1)..(index + 2).min(self.at.len());
             let mean = |transfer: usize| {
@@ -256,9 +255,9 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// Over a faster link nothing takes longer: where a play of random losses says so, it was luck, and the mean of both is nearer.
-    /// Isotonic regression by pooling adjacent violators (Barlow and others, "Statistical inference under order restrictions", 1972).
-    fn fall(&mut self) {
+    /// Over a faster link no transfer takes longer; where plays with random losses contradict this, their mean is the better estimate.
+    /// Isotonic regression by pooling adjacent violators (Barlow et al., "Statistical inference under order restrictions", 1972).
+    fn make_monotonic(&mut self) {
         for transfer in 0..self.what.transfers.len() {
             let mut pools: Vec<(f64, usize)> = vec![];
             for play in &self.at {
@@ -277,7 +276,8 @@ impl<'a> Played<'a> {
     pub fn on(&self, rates: &[f64]) -> Table {
         let transfers = self.at[0].takes.len();
         let empty = || vec![Vec::with_capacity(rates.len()); transfers];
-        let mut table = Table { takes: empty(), dropped: empty(), around: empty(), luck: empty(), shared: self.shared };
+        let mut table =
+            Table { takes: empty(), dropped: empty(), around: empty(), variation: empty(), shared: self.shared };
         for &rate in rates {
             let above = self.at.partition_point(|play| play.rate < rate).clamp(1, self.at.len() - 1);
             let (low, high) = (&self.at[above - 1], &self.at[above]);
@@ -287,7 +287,7 @@ impl<'a> Played<'a> {
                 table.takes[index].push(between(low.takes[index], high.takes[index]));
                 table.dropped[index].push(between(low.dropped[index], high.dropped[index]));
                 table.around[index].push(between(low.around[index], high.around[index]));
-                table.luck[index].push(between(low.luck[index], high.luck[index]));
+                table.variation[index].push(between(low.variation[index], high.variation[index]));
             }
         }
         table
@@ -308,12 +308,12 @@ impl Play {
             again: none.clone(),
             dropped: none.clone(),
             around: none.clone(),
-            luck: none,
+            variation: none,
             is_near: vec![false; transfers],
         }
     }
 
-    /// A transfer that is not played: on the line between two plays, else by the time of its bytes.
+    /// Set the time of a transfer that is not played: interpolated between two plays, else the transmission time of its bytes.
     fn leave(&mut self, index: usize, around: Option<(&Play, &Play)>, alone_s: f64) {
         let Some((below, above)) = around else {
             self.takes[index] = alone_s;
@@ -332,12 +332,12 @@ impl Play {
         let mean = |of: &dyn Fn(&Served) -> f64| served.iter().map(of).sum::<f64>() / count;
         let takes = mean(&|one| one.took_s - rtt);
         let off = |one: &Served| (one.took_s - rtt) / takes.max(1e-9) - 1.0;
-        // The mean of a few plays is off, too: what varies around it is less by (n - 1) / n, what varies around the truth more by 1 + 1 / n.
+        // The sample variance around the mean of n plays is too small by (n - 1) / n; the mean itself varies, which adds 1 / n.
         let more = if count > 1.0 { (count + 1.0) / (count - 1.0) } else { 0.0 };
         self.takes[index] = takes;
         self.again[index] = mean(&|one| one.again);
         self.dropped[index] = mean(&|one| one.dropped);
-        self.luck[index] = libm::sqrt(more * mean(&|one| off(one) * off(one)));
+        self.variation[index] = libm::sqrt(more * mean(&|one| off(one) * off(one)));
     }
 
     /// By how much a transfer's time differs from the interpolation between two rates around it, as a share.
@@ -350,10 +350,10 @@ impl Play {
         (0..self.takes.len()).filter(|index| self.is_near[*index]).map(|index| self.off_at(index, low, high).abs())
     }
 
-    fn luck_between(&self, low: &Play, high: &Play) -> Vec<f64> {
+    fn variation_between(&self, low: &Play, high: &Play) -> Vec<f64> {
         let are_played = |index: usize| [low, self, high].iter().all(|play| play.is_near[index]);
-        let luck = |index: usize| if are_played(index) { self.off_at(index, low, high) / 1.22 } else { f64::NAN };
-        (0..self.takes.len()).map(luck).collect()
+        let variation = |index: usize| if are_played(index) { self.off_at(index, low, high) / 1.22 } else { f64::NAN };
+        (0..self.takes.len()).map(variation).collect()
     }
 }
 
@@ -378,7 +378,7 @@ impl Reading {
     }
 }
 
-/// Seconds in which nothing was asked for before a transfer.
+/// Idle seconds before a transfer.
 pub(crate) fn gap(transfers: &[Transfer], index: usize) -> f64 {
     if index == 0 { 0.0 } else { (transfers[index].at_s - transfers[index - 1].end_s()).max(0.0) }
 }

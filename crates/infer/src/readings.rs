@@ -1,11 +1,11 @@
 //! The readings (interpretations) of a session's losses and delays, and their prior probabilities.
 //!
-//! Packets that were sent again tell how much was lost and not why. A queue that the sender itself overflows is one reading, with a
-//! queue that may be short or long; noise on the path another; a neighbour's transfer in the same queue a third, where first bytes
-//! come late. A log that counts no retransmissions leaves both, as they are believed: a path that loses none, and one whose losses hold
-//! the window on a faster link; and whoever asks says so aloud.
+//! Retransmissions show how much was lost, but not why. One reading is a queue, short or long, that the sender itself overflows; another is
+//! random loss ("noise") on the path; a third, if first bytes are late, is a neighbour's transfer in the same queue. A log that counts no
+//! retransmissions leaves two readings with their prior probabilities: a path without losses, and a faster link whose losses limit the
+//! window; the output says so.
 //!
-//! All beliefs are the same for all logs.
+//! The priors are the same for all logs.
 
 use crate::counts::Expected;
 use crate::log::Transfer;
@@ -19,7 +19,7 @@ pub struct Reading {
     pub queue: Option<u32>,
     /// A competing transfer without end is in the queue.
     pub has_neighbour: bool,
-    /// Before anything was seen; the readings' sum is 1.
+    /// Prior probability; those of all readings sum to 1.
     pub believed: f64,
 }
 
@@ -36,26 +36,25 @@ impl Reading {
 const QUEUES: [(u32, f64); 4] = [(15, 0.12), (45, 0.28), (130, 0.38), (400, 0.22)];
 /// The same with a neighbour; without the queue of 15 packets, in which a neighbour delays nobody.
 const SHARED_QUEUES: [(u32, f64); 3] = [(45, 0.3), (130, 0.45), (400, 0.25)];
-/// Where the share that noise takes is looked for, over the share that is read off the transfers, and what is believed of its order of
-/// magnitude: any between these.
+/// Range of the random-loss share relative to the share estimated from the transfers; and its prior range, uniform in the logarithm.
 const AROUND: (f64, f64) = (0.25, 4.0);
 const LOSSES: (f64, f64) = (2e-4, 0.05);
-/// More than the largest of these, but for so many times, nobody believes of a path.
+/// The loss share may exceed the upper end of the prior range by at most this factor.
 const BEYOND: f64 = 2.0;
 const STEPS: usize = 24;
-/// And what noise takes beside bursts, in so many.
+/// Steps of the grid for the loss share outside of bursts.
 const STEPS_OF_ONE: usize = 96;
-/// The queue behind the noise; where transfers lose more than noise explains (a queue overflows, too), one of these.
+/// Queue limits with random losses; the second only if transfers lose more than random losses explain (the queue overflows as well).
 const NOISY_QUEUES: [u32; 2] = [130, 45];
-/// Paths that lose at random, and paths with a neighbour.
+/// Prior probabilities of paths with random losses, and of paths with a neighbour.
 const NOISY: f64 = 0.3;
 const SHARED: f64 = 0.2;
-/// More is lost than noise explains if what is sent again is so many times what noise takes.
+/// More is lost than noise explains if the share of retransmissions is more than this many times the random-loss share.
 const APART: f64 = 1.4;
 /// Smaller loss shares cannot be distinguished from none.
-const LEAST_LOSS: f64 = 2e-4;
-/// First bytes known from which on a neighbour is looked for, and how much later than the earliest a quarter of them is at least.
-const FEWEST: usize = 5;
+const MIN_LOSS: f64 = 2e-4;
+/// A neighbour is considered if at least this many first bytes are logged, and a quarter of them are this much later than the earliest.
+const MIN_FIRST_BYTES: usize = 5;
 const LATE_S: f64 = 0.005;
 /// Bytes of a full packet.
 const PAYLOAD: f64 = 1448.0;
@@ -69,12 +68,12 @@ pub(crate) fn any_queue(draws: &mut Stream) -> u32 {
     found.unwrap_or(&QUEUES[1]).0
 }
 
-/// The readings of a session of whose packets this share was sent again; none: the log does not count them.
+/// The readings of a session; `again`: share of its packets that were retransmitted, `None` if the log does not count them.
 pub(crate) fn readings(transfers: &[Transfer], again: Option<f64>) -> Vec<Reading> {
     let share = again.unwrap_or(0.0);
     let shared = if are_first_bytes_late(transfers) { SHARED } else { 0.0 };
     let alone = Reading::PLAIN.believing(1.0 - shared);
-    let mut found: Vec<Reading> = if share < LEAST_LOSS {
+    let mut found: Vec<Reading> = if share < MIN_LOSS {
         vec![alone]
     } else {
         let own = QUEUES.iter().map(|&(queue, belief)| Reading {
@@ -99,9 +98,9 @@ pub(crate) fn readings(transfers: &[Transfer], again: Option<f64>) -> Vec<Readin
     found
 }
 
-/// The reading of a session whose losses nobody counted: random losses that hold a window of so many packets, if there are such.
+/// The reading of a session whose log counts no losses: random losses that keep the window at this many packets, if the prior allows them.
 ///
-/// Mathis and others (1997): a window of sqrt(1.5 / p) packets; RFC 9438 §5.1: 1.054 (RTT / p)^(3/4) where that is more.
+/// Mathis et al. (1997): a window of sqrt(1.5 / p) packets; RFC 9438 §5.1: 1.054 (RTT / p)^(3/4) where that is more.
 pub(crate) fn unseen_noise(window: f64, rtt_s: f64) -> Option<Reading> {
     let loss = (1.5 / (window * window)).max(rtt_s * libm::pow(1.054 / window, 4.0 / 3.0));
     (LOSSES.0..=LOSSES.1).contains(&loss).then_some(Reading {
@@ -112,8 +111,8 @@ pub(crate) fn unseen_noise(window: f64, rtt_s: f64) -> Option<Reading> {
     })
 }
 
-/// The share of packets that noise takes, if it does: in each transfer a Poisson number, unless the transfer met a burst. A sender that
-/// overflows the queue in some transfers shows the noise in the others. None: no transfer has a count.
+/// The likeliest random-loss share: the count of each transfer is Poisson distributed unless there was a burst. A sender that overflows the
+/// queue in some transfers shows the random losses in the others. `None`: no transfer has a count.
 fn beside_bursts(transfers: &[Transfer]) -> Option<f64> {
     let counted: Vec<(f64, f64)> =
         transfers.iter().filter_map(|t| t.again.map(|again| (again, libm::ceil(t.bytes / PAYLOAD)))).collect();
@@ -129,15 +128,15 @@ fn beside_bursts(transfers: &[Transfer]) -> Option<f64> {
     likeliest.filter(|_| !counted.is_empty()).map(|one| one.0)
 }
 
-/// Something waits in the queue that is not the session's own: after a pause a first byte takes a round trip and no more.
+/// Whether packets of other flows are in the queue: without them, a first byte after a pause takes one round trip.
 fn are_first_bytes_late(transfers: &[Transfer]) -> bool {
     let mut first_bytes: Vec<f64> = transfers.iter().filter_map(|transfer| transfer.first_byte_s).collect();
     first_bytes.sort_by(f64::total_cmp);
-    first_bytes.len() >= FEWEST && first_bytes[first_bytes.len() * 3 / 4] - first_bytes[0] > LATE_S
+    first_bytes.len() >= MIN_FIRST_BYTES && first_bytes[first_bytes.len() * 3 / 4] - first_bytes[0] > LATE_S
 }
 
-/// Shares that noise may take under a reading, and the logarithm of how likely each is: `likely` says it of the packets sent again, of
-/// which there is a share of `again` in all. What overflows a queue may hide some noise, too.
+/// Random-loss shares under a reading with their log posterior. `likely`: log likelihood of the retransmission counts at a share; `again`:
+/// the total share of retransmissions. Queue overflows may hide some random losses.
 pub(crate) fn losses(reading: &Reading, again: f64, likely: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
     let magnitude = libm::log(LOSSES.1 / LOSSES.0);
     let over = |low: f64, high: f64, belief: f64| -> Vec<(f64, f64)> {

@@ -1,8 +1,7 @@
 //! The replay: the deployed sender serves the session's transfers on draws of its path, and its times are compared with the log's.
 //!
-//! Inference takes the sender's windows from the log where it has them; the replay takes nothing but sizes and moments, so that a
-//! sender of other rules, a limit of the application or pauses of the server show. A time counts as held if it lies within what nine
-//! of ten draws and the session's noise say.
+//! Inference uses the sender's logged windows; the replay uses only sizes and request times, so that another sender, an application limit
+//! or server pauses become visible. A time is held if it lies in the 90 % interval of the draws, widened by the session's noise.
 
 use crate::connection::{Connection, Link};
 use crate::deployed::{Deployed, neighbour};
@@ -14,29 +13,29 @@ use crate::session::Posterior;
 /// The log against its replay.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// Whose time is held, of the transfers that were played.
+    /// For each replayed transfer, whether its time is held.
     pub held: Vec<bool>,
     /// Time of all transfers, replayed over logged: 5 %, median and 95 % over the draws.
     pub ratio: [f64; 3],
 }
 
-/// So many deviations of the noise to both sides hold nine of ten times, of which the emission believes that some stray and some meet a
-/// pause: a normal distribution alone has 1.645, and of real viewers' times that were held out 83 % lay within (88 % now).
+/// Half-width of the 90 % interval of the noise, in deviations. A normal distribution alone has 1.645; but some times are outliers or
+/// contain a pause, and with 1.645 the interval held 83 % of real viewers' held-out times (88 % now).
 const WITHIN: f64 = 2.13;
 /// Limit of packets: only the beginning of a longer session is played.
-const MOST_PACKETS: f64 = 40_000.0;
+const MAX_PACKETS: f64 = 40_000.0;
 
 /// Play the session on some of its draws.
 pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior, draws: usize) -> Replay {
     let mut packets = 0.0;
     let is_within = |transfer: &&Transfer| {
         packets += transfer.bytes / deployed.mss;
-        packets <= MOST_PACKETS
+        packets <= MAX_PACKETS
     };
     let transfers = &transfers[..transfers.iter().take_while(is_within).count().max(1)];
     let every = (posterior.draws.len() / draws.max(1)).max(1);
     let neighbour = neighbour();
-    // A neighbour's queue makes first bytes late in the play, too; otherwise the server does, and the log says by how much.
+    // With a neighbour, the simulated queue delays first bytes; otherwise the server does, by the logged amount.
     let late = server_s(transfers);
     let played: Vec<Vec<f64>> = posterior
         .draws
@@ -46,11 +45,11 @@ pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior
         .map(|(draw, play)| {
             let Reading { loss, queue, has_neighbour, .. } = draw.reading;
             let link = Link::on(&draw.course, draw.rtt_s).queueing(queue).losing(loss, play);
-            let link = if has_neighbour { link.beside(&neighbour, draw.phase) } else { link };
+            let link = if has_neighbour { link.shared_with(&neighbour, draw.phase) } else { link };
             let mut connection = Connection::new(deployed, link);
             (0..transfers.len())
                 .map(|index| {
-                    let waits = posterior.noise.think_s + if has_neighbour { 0.0 } else { late[index] };
+                    let waits = posterior.noise.server_time_s + if has_neighbour { 0.0 } else { late[index] };
                     connection.serve_at(&bare(&transfers[index]), gap(transfers, index)).took_s + waits
                 })
                 .collect()
@@ -59,7 +58,7 @@ pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior
     let is_held = |index: usize| {
         let mut times: Vec<f64> = played.iter().map(|times| times[index]).collect();
         times.sort_by(f64::total_cmp);
-        // Of n draws the k-th holds k of n + 1 below it: of 20 the least and the greatest leave 90.5 % between them.
+        // The k-th of n draws has k / (n + 1) below it: of 20, the smallest and the largest enclose 90.5 %.
         let out = (0.05 * (times.len() + 1) as f64) as usize;
         let (low, high) = (times[out.saturating_sub(1)], times[times.len() - out.max(1)]);
         let seen = transfers[index].took_s;

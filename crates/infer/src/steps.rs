@@ -15,8 +15,8 @@ pub struct StepRate {
 }
 
 /// From 0 to `lasts_s` in steps of `step_s`. Where the log does not count losses, draws of a path that loses at random are in the
-/// quantiles only: how much faster than the session such a path is, nothing in the log says, and the mean would be that of the belief.
-/// Where all draws are of such paths, the mean is theirs.
+/// quantiles only: the log does not show how much faster than the session such a path is, and the mean would be that of the prior. If all
+/// draws are of such paths, the mean is theirs.
 pub fn steps(draws: &[Draw], lasts_s: f64, step_s: f64, is_loss_counted: bool) -> Vec<StepRate> {
     let count = libm::ceil(lasts_s / step_s).max(1.0) as usize;
     let mut all: Vec<Vec<(f64, f64)>> = vec![vec![]; count];

@@ -88,9 +88,9 @@ impl DelayLine {
     }
 
     /// The least delay that a packet not yet sent can have, if it may overtake those under way.
-    pub(crate) fn least_delay_if_overtaking(&self) -> Option<Duration> {
+    pub(crate) fn min_delay_if_overtaking(&self) -> Option<Duration> {
         self.reordering.as_ref()?;
-        Some(self.jitter.as_ref().map_or(self.one_way_delay, |jitter| jitter.least_delay(self.one_way_delay)))
+        Some(self.jitter.as_ref().map_or(self.one_way_delay, |jitter| jitter.min_delay(self.one_way_delay)))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &UnderWay> {
@@ -119,7 +119,7 @@ impl Jitter {
         self.last_delivery
     }
 
-    fn least_delay(&self, one_way_delay: Duration) -> Duration {
+    fn min_delay(&self, one_way_delay: Duration) -> Duration {
         match self.config.distribution {
             JitterDistribution::Uniform => one_way_delay.saturating_sub(self.config.amplitude),
             JitterDistribution::Normal => Duration::ZERO,

@@ -304,7 +304,7 @@ impl<P: Packet> Link<P> {
         if let Some(cause) = self.in_service.lost {
             self.store.drop_packet(cause, self.in_service.packet);
         }
-        let (next, waiting) = self.queue.dequeue(at, &mut self.store);
+        let (next, waiting) = self.queue.dequeue(self.server.taken_at(at), &mut self.store);
         self.meter.set(at, waiting);
         match next {
             Some(packet) => self.start_service(at, packet),
@@ -343,7 +343,7 @@ impl<P: Packet> Link<P> {
     #[inline]
     fn update_timeout(&mut self) {
         let mut timeout = self.line.head_delivery().unwrap_or(self.free_at);
-        if let Some(least) = self.line.least_delay_if_overtaking()
+        if let Some(least) = self.line.min_delay_if_overtaking()
             && self.queue.packets() > 0
         {
             timeout = timeout.min(self.free_at + least);

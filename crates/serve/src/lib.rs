@@ -1,10 +1,10 @@
 //! The simulator's TCP and MPTCP as a web server for stock clients, on a TUN device (Linux).
 
-pub mod conversation;
 pub mod device;
 pub mod h2;
 pub mod h3;
 pub mod http;
+pub mod http_connection;
 pub mod incoming;
 pub mod options;
 pub mod outgoing;

@@ -3,7 +3,7 @@
 //!
 //! Memory is bounded: the numbers of connections and of samples per path are limited, and what is left out is counted.
 
-use crate::conversation::Conversation;
+use crate::http_connection::HttpConnection;
 use crate::quic::session::Session;
 use playpath_transport::mptcp::level::{LevelStats, PathStats};
 use playpath_transport::mptcp::{Switch, SwitchSide};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-const MAX_CONVERSATIONS: usize = 4096;
+const MAX_CONNECTIONS: usize = 4096;
 const MAX_SAMPLES: usize = 200_000;
 const MAX_SWITCHES: usize = 1_000_000;
 
@@ -53,12 +53,12 @@ pub struct Recorder {
     cc: String,
     interval: Duration,
     due: Time,
-    conversations: BTreeMap<u64, ConversationRecord>,
+    connections: BTreeMap<u64, ConnectionRecord>,
     left_out: u64,
 }
 
 #[derive(Default)]
-struct ConversationRecord {
+struct ConnectionRecord {
     opened_s: f64,
     requests: u64,
     is_mptcp: bool,
@@ -78,7 +78,7 @@ struct PathRecord {
 
 impl Recorder {
     pub fn new(interval: Duration, cc: &str) -> Recorder {
-        Recorder { cc: cc.into(), interval, due: Time::ZERO, conversations: BTreeMap::new(), left_out: 0 }
+        Recorder { cc: cc.into(), interval, due: Time::ZERO, connections: BTreeMap::new(), left_out: 0 }
     }
 
     pub fn due(&self) -> Time {
@@ -90,12 +90,12 @@ impl Recorder {
     }
 
     /// Record of a connection; `None` if there are too many.
-    fn record_of(&mut self, id: u64) -> Option<&mut ConversationRecord> {
-        if !self.conversations.contains_key(&id) && self.conversations.len() >= MAX_CONVERSATIONS {
+    fn record_of(&mut self, id: u64) -> Option<&mut ConnectionRecord> {
+        if !self.connections.contains_key(&id) && self.connections.len() >= MAX_CONNECTIONS {
             self.left_out += 1;
             return None;
         }
-        Some(self.conversations.entry(id).or_default())
+        Some(self.connections.entry(id).or_default())
     }
 
     /// Look at a connection over QUIC, which has one path, whatever address the client moves to.
@@ -116,21 +116,21 @@ impl Recorder {
         }
     }
 
-    pub fn note(&mut self, now: Time, id: u64, conversation: &mut Conversation) {
+    pub fn note(&mut self, now: Time, id: u64, connection: &mut HttpConnection) {
         let Some(record) = self.record_of(id) else { return };
-        record.opened_s = conversation.opened.as_secs_f64();
-        record.requests = conversation.requests();
-        record.doubt = conversation.doubt().map(ToString::to_string);
-        for (index, pair) in conversation.paths.iter().enumerate() {
-            let Some(tcp) = conversation.transport.subflow(index) else { continue };
+        record.opened_s = connection.opened.as_secs_f64();
+        record.requests = connection.requests();
+        record.doubt = connection.doubt().map(ToString::to_string);
+        for (index, pair) in connection.paths.iter().enumerate() {
+            let Some(tcp) = connection.transport.subflow(index) else { continue };
             let path = record.path((pair.local, pair.remote));
             path.counts = counts_of(&Totals::of(tcp), tcp.stats().bytes_acked);
-            if let Some(mptcp) = conversation.transport.mptcp() {
+            if let Some(mptcp) = connection.transport.mptcp() {
                 add_counts(&mut path.counts, mptcp.subflow_stats(index));
             }
             path.add(sample_of(now, tcp));
         }
-        if let Some(mptcp) = conversation.transport.mptcp_mut() {
+        if let Some(mptcp) = connection.transport.mptcp_mut() {
             (record.is_mptcp, record.is_fallback) = (true, mptcp.is_fallback());
             record.level = level_of(mptcp.stats());
             while let Some(switch) = mptcp.poll_switch() {
@@ -142,12 +142,12 @@ impl Recorder {
     }
 
     pub fn to_json(&self) -> Value {
-        let conversations: Vec<Value> = self.conversations.values().map(|found| found.to_json(&self.cc)).collect();
-        json!({ "connections": conversations, "left_out": self.left_out })
+        let connections: Vec<Value> = self.connections.values().map(|found| found.to_json(&self.cc)).collect();
+        json!({ "connections": connections, "left_out": self.left_out })
     }
 }
 
-impl ConversationRecord {
+impl ConnectionRecord {
     fn path(&mut self, (local, remote): (SocketAddr, SocketAddr)) -> &mut PathRecord {
         let place = self.paths.iter().position(|path| (path.local, path.remote) == (local, remote));
         let place = place.unwrap_or_else(|| {

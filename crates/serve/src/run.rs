@@ -1,7 +1,7 @@
 //! The loop: read a packet from the device, send the server's answers, sleep until the next timer.
 
-use crate::conversation::Access;
 use crate::device::Device;
+use crate::http_connection::Access;
 use crate::options::{Arguments, Carrier};
 use crate::record::Recorder;
 use crate::server::Server;
@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let device = Device::open(arguments.device(), &settings.addresses, arguments.mtu)
         .map_err(|error| Failure::Run(format!("device {}: {error}{}", arguments.device(), hint(&error))))?;
     // Late timers are no fault, only less exact.
-    let _ = sys::set_least_timer_slack();
+    let _ = sys::set_min_timer_slack();
     // Each file on its way has a descriptor; where they run out, 503 says so.
     let _ = sys::raise_file_limit();
     let scheme = if spki.is_some() { "https" } else { "http" };

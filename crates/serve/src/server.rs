@@ -7,7 +7,7 @@
 //! Nothing grows without bound: connections and half-open ones are counted ([`Limits`](crate::settings::Limits)), each holds at most its
 //! window of unread bytes, and no state is kept for a client that is not answered.
 
-use crate::conversation::{Access, Conversation};
+use crate::http_connection::{Access, HttpConnection};
 use crate::pair::{AddressPair, header_bytes, refusal};
 use crate::record::Recorder;
 use crate::secrets::{Random, Secrets};
@@ -42,7 +42,7 @@ pub struct Server {
     settings: Settings,
     store: Store,
     secrets: Box<dyn Secrets>,
-    connections: BTreeMap<u64, Conversation>,
+    connections: BTreeMap<u64, HttpConnection>,
     half_open: BTreeSet<u64>,
     /// Connections by address pair. Clients choose these keys, so they are hashed with a random seed.
     ends: HashMap<Ends, (u64, usize)>,
@@ -195,7 +195,7 @@ impl Server {
         }
     }
 
-    pub fn connections(&self) -> impl Iterator<Item = (u64, &Conversation)> {
+    pub fn connections(&self) -> impl Iterator<Item = (u64, &HttpConnection)> {
         self.connections.iter().map(|(id, connection)| (*id, connection))
     }
 
@@ -205,7 +205,7 @@ impl Server {
 
     /// Bytes of memory that grow with what peers send.
     pub fn footprint(&self) -> usize {
-        self.connections.values().map(Conversation::footprint).sum()
+        self.connections.values().map(HttpConnection::footprint).sum()
     }
 
     /// `None`: not for us, or broken.
@@ -279,13 +279,13 @@ impl Server {
         if let Some(mptcp) = transport.mptcp() {
             self.tokens.insert(mptcp.token(), id);
         }
-        let mut conversation = Conversation::new(now, transport, path);
-        self.parameters.iter().for_each(|parameters| conversation.set_app_parameters(now, *parameters));
-        self.policy.into_iter().for_each(|policy| conversation.set_policy(policy));
+        let mut connection = HttpConnection::new(now, transport, path);
+        self.parameters.iter().for_each(|parameters| connection.set_app_parameters(now, *parameters));
+        self.policy.into_iter().for_each(|policy| connection.set_policy(policy));
         let secure = self.settings.tls.as_ref().and_then(Secure::new);
-        secure.into_iter().for_each(|secure| conversation.secure(secure));
-        self.settings.alt_svc.iter().for_each(|place| conversation.announce_alternative(place.clone()));
-        self.connections.insert(id, conversation);
+        secure.into_iter().for_each(|secure| connection.secure(secure));
+        self.settings.alt_svc.iter().for_each(|place| connection.announce_alternative(place.clone()));
+        self.connections.insert(id, connection);
         self.hand_to(now, id, 0, (syn, &[]), &[]);
     }
 

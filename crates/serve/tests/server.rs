@@ -327,8 +327,8 @@ impl Stranger {
         let MptcpOption::Capable { sender_key, .. } = answer.mptcp else { panic!("{answer:?}") };
         let ack = Segment { seq: 1, ack: answer.seq + 1, flags: Flags::ACK, mptcp: capable(2, sender_key), ..syn };
         self.send(Time::ZERO, 1, &Segment { syn_options: SynOptions::default(), ..ack }, b"");
-        let (_, conversation) = self.site.server.connections().next().unwrap();
-        self.token = conversation.transport.mptcp().unwrap().token();
+        let (_, connection) = self.site.server.connections().next().unwrap();
+        self.token = connection.transport.mptcp().unwrap().token();
     }
 
     fn join(&mut self, now: Time, port: u16, token: u32) -> Vec<Segment> {

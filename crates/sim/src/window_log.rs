@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 /// Shared between a flow and the controls of its subflows.
 pub type WindowLog = Arc<Mutex<Vec<WindowEvent>>>;
 
-/// The control of a subflow over the path of this number; watched where there is a diary.
+/// The control of a subflow over the path of this number; recorded if a log is kept.
 pub fn watched(
     control: Box<dyn CongestionControl>,
     path: u8,
@@ -65,8 +65,8 @@ impl CongestionControl for Watched {
     fn paces_singly(&self) -> bool {
         self.control.paces_singly()
     }
-    fn fewest_in_group(&self) -> u32 {
-        self.control.fewest_in_group()
+    fn min_tso_segs(&self) -> u32 {
+        self.control.min_tso_segs()
     }
     fn phase(&self) -> &'static str {
         self.control.phase()

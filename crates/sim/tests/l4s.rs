@@ -66,12 +66,12 @@ fn cubic_and_prague_share_as_was_measured() {
 /// for what the step of 1 ms costs a window of 333 packets at 80 ms.
 #[test]
 fn prague_alone_keeps_the_queue_short() {
-    for (rtt, least_mbps) in [("10 ms", 46.0), ("20 ms", 44.0), ("80 ms", 36.0)] {
+    for (rtt, min_mbps) in [("10 ms", 46.0), ("20 ms", 44.0), ("80 ms", 36.0)] {
         let record = dualpi2(&[("prague", "\"prague\"", rtt)]);
         let down = link(&record, "path.p/down");
         assert!(down.mean_queue_packets < 12.5, "{rtt}: {}", down.mean_queue_packets);
         assert!(down.marked_packets > 0 && dropped(down) == 0, "{rtt}: {down:?}");
-        assert!(flow(&record, "prague").goodput_mbps > least_mbps, "{rtt}: {}", flow(&record, "prague").goodput_mbps);
+        assert!(flow(&record, "prague").goodput_mbps > min_mbps, "{rtt}: {}", flow(&record, "prague").goodput_mbps);
     }
 }
 

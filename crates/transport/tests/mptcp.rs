@@ -733,8 +733,8 @@ fn head_of_line_blocking_is_seen_and_relieved() {
     assert!(blocked > Duration::from_millis(500) && blocked < Duration::from_secs(20), "{blocked}");
     let stats = net.server.mptcp.stats();
     assert!(stats.opportunistic_retransmissions > 0 && stats.penalisations > 0, "{stats:?}");
-    assert!(net.client.mptcp.most_out_of_order_bytes() > 10_000);
-    assert!(net.client.mptcp.most_out_of_order_bytes() <= 60_000);
+    assert!(net.client.mptcp.max_out_of_order_bytes() > 10_000);
+    assert!(net.client.mptcp.max_out_of_order_bytes() <= 60_000);
 }
 
 /// Every path carries (nearly) every byte.

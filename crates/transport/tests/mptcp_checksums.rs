@@ -68,7 +68,7 @@ impl End {
         Some((path, segment, payload))
     }
 
-    /// As an owner of bytes does it (crates/serve/src/conversation.rs).
+    /// As an owner of bytes does it (crates/serve/src/http_connection.rs).
     fn take(&mut self, now: Time, sent: &Sent) {
         let (path, segment) = (sent.path, &sent.segment);
         let stream = self.mptcp.receive_offset(path, segment);

@@ -64,7 +64,7 @@ fn bulk_fills_the_link() {
 /// Random loss of 2 %: nearly every loss is repaired without a timeout, with each profile's own detection.
 #[test]
 fn losses_are_repaired_without_timeouts() {
-    for (profile, most_timeouts_per_loss) in [("linux", 0.01), ("rfc", 0.15), ("ns2", 0.25)] {
+    for (profile, max_timeouts_per_loss) in [("linux", 0.01), ("rfc", 0.15), ("ns2", 0.25)] {
         let config = Config::profile(profile).unwrap();
         let mut random = RootSeed(5).stream("loss");
         let fate = move |from_client: bool, _, segment: &Segment| {
@@ -75,7 +75,7 @@ fn losses_are_repaired_without_timeouts() {
         let stats = pair.client.stats();
         assert!(stats.retransmitted_packets > 200, "{profile}: {stats:?}");
         let per_loss = stats.rto_count as f64 / stats.retransmitted_packets as f64;
-        assert!(per_loss <= most_timeouts_per_loss, "{profile}: {per_loss} {stats:?}");
+        assert!(per_loss <= max_timeouts_per_loss, "{profile}: {per_loss} {stats:?}");
         // Nothing is sent again in vain, beyond the few copies that a timeout or a probe brings.
         let duplicates = pair.server.stats().duplicate_bytes_received / u64::from(config.mss);
         assert!(duplicates as f64 <= 0.2 * stats.retransmitted_packets as f64, "{profile}: {duplicates} {stats:?}");

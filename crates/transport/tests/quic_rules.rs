@@ -37,7 +37,7 @@ fn packet_threshold() {
 fn packet_threshold_by_flight() {
     let mut lone = Lone::new(|config| {
         unpaced(config);
-        (config.loss.most_by_flight, config.initial_window) = (256, 20.0);
+        (config.loss.max_packet_threshold, config.initial_window) = (256, 20.0);
     });
     let base = lone.send(12)[0];
     lone.now += Duration::from_millis(100);

@@ -48,12 +48,12 @@ impl<'a> Sample<'a> {
 
     /// The most that has been won by betting against "the mean is at most `mean`".
     pub fn against_at_most(self, mean: f64) -> f64 {
-        most_won(self.draws(), mean, self.of)
+        max_wealth(self.draws(), mean, self.of)
     }
 
     /// The most that has been won by betting against "the mean is at least `mean`".
     pub fn against_at_least(self, mean: f64) -> f64 {
-        most_won(self.draws().map(|(outcome, weight)| (1.0 - outcome, weight)), 1.0 - mean, self.of)
+        max_wealth(self.draws().map(|(outcome, weight)| (1.0 - outcome, weight)), 1.0 - mean, self.of)
     }
 
     /// The interval of means that are not refuted; with probability `1 - level` it contains the true mean at every number of outcomes.
@@ -68,7 +68,7 @@ impl<'a> Sample<'a> {
 /// Largest winnings of the bets against "the mean is at most `mean`". An outcome of weight `w` counts with the part `w` of its distance
 /// from the mean, so that the weighted sum of distances has an expectation of at most zero. In a finite population, outcomes drawn above
 /// the mean are missing among the remaining ones, of which the next is a fair draw.
-fn most_won(draws: impl Iterator<Item = (f64, f64)>, mean: f64, of: Option<usize>) -> f64 {
+fn max_wealth(draws: impl Iterator<Item = (f64, f64)>, mean: f64, of: Option<usize>) -> f64 {
     let weight = |bet: usize| 2.0 * bet as f64 / (BETS * (BETS + 1)) as f64;
     let mut capital: Vec<f64> = (1..=BETS).map(weight).collect();
     let (mut most, mut above) = (1.0_f64, 0.0);

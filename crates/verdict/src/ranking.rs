@@ -13,7 +13,7 @@
 //! The first criterion at which any two senders differ at all (but that of who plays at all) is tested at the full level of "apart".
 //! The others, which are reached only after many runs, share `LATER` of it. A value that is missing (a session that never started to
 //! play has no start-up delay) counts as worse than any other: a session that only one of two lacks is one in which it lost as much as
-//! can be lost (`most_lost`).
+//! can be lost (`max_lost`).
 
 use crate::criteria::{GUARD, Prefer, is_cost, is_only_picture};
 use crate::decision::{Decision, Difference, Relation};
@@ -487,14 +487,14 @@ impl Ranker {
         let most = OnceCell::new();
         let lacks = |(own, others): (Option<f64>, Option<f64>)| match (own, others) {
             (Some(_), Some(_)) => 0.0,
-            pair => missing(pair) * most.get_or_init(|| self.most_lost(metric)) - lost,
+            pair => missing(pair) * most.get_or_init(|| self.max_lost(metric)) - lost,
         };
         let more: f64 = self.sessions(one, other, metric.name).map(lacks).sum();
         lost + more / self.together(one, other).max(1) as f64
     }
 
     /// What a session counts that only one of two has: twice as much as any difference that there is, and noticeable.
-    fn most_lost(&self, metric: &Metric) -> f64 {
+    fn max_lost(&self, metric: &Metric) -> f64 {
         let values = self.runs.iter().filter_map(|runs| runs.columns.get(metric.name)).flatten().flatten();
         let (low, high) =
             values.fold((0.0_f64, MAX_UNITS * metric.least), |(low, high), value| (low.min(*value), high.max(*value)));
@@ -652,7 +652,7 @@ impl Ranker {
         let columns: Vec<Vec<Option<f64>>> =
             (0..self.runs.len()).map(|sender| self.column(sender, metric.name)).collect();
         let largest = columns.iter().flatten().flatten().fold(0.0, |most: f64, value| most.max(value.abs()));
-        let (noise, most) = (8.0 * f64::EPSILON * largest, sign(metric) * self.most_lost(metric));
+        let (noise, most) = (8.0 * f64::EPSILON * largest, sign(metric) * self.max_lost(metric));
         // Who has left a race has fewer.
         let runs = columns.iter().map(Vec::len).min().unwrap_or(0);
         Evidence::of(columns.len(), runs, |one, other, run| match (columns[one][run], columns[other][run]) {

@@ -35,7 +35,7 @@ const LAWS: [CatchUp; 5] =
 
 fn any_low_latency() -> impl Strategy<Value = LowLatency> {
     (any::<bool>(), 100u64..2000).prop_map(|(in_chunks, piece)| LowLatency {
-        way: if in_chunks { LiveDelivery::Chunks } else { LiveDelivery::Parts },
+        delivery: if in_chunks { LiveDelivery::Chunks } else { LiveDelivery::Parts },
         piece: Duration::from_millis(piece),
         playlist_bytes: 1500,
     })
@@ -272,7 +272,7 @@ proptest! {
         }
         let is_media = |kind| matches!(kind, ObjectKind::Video | ObjectKind::Audio);
         // A segment in parts is asked for part by part.
-        let by_parts = case.low_latency().is_some_and(|low_latency| low_latency.way == LiveDelivery::Parts);
+        let by_parts = case.low_latency().is_some_and(|low_latency| low_latency.delivery == LiveDelivery::Parts);
         prop_assert!(by_parts || asked.iter().filter(|(object, _)| is_media(object.kind)).all(|(_, &times)| times <= 1));
         if *reason == FinishReason::Played && case.live.is_none() {
             let kinds = 1 + i64::from(case.with_audio);

@@ -6,7 +6,7 @@ use playpath_units::{Duration, Rate, Time};
 use playpath_video::abr::{self, Abandonment, Abr, Choice, Context, Decision, Download, Progress};
 use playpath_video::cmcd::{Cmcd, Event, ObjectType, PlayerState, StreamType, StreamingFormat};
 use playpath_video::dash::{
-    Behind, CatchUp, Claim, CmcdMode, Connections, DashConfig, Live, LiveDelivery, LowLatency, Range,
+    BackBuffer, CatchUp, Claim, CmcdMode, Connections, DashConfig, Live, LiveDelivery, LowLatency, Range,
 };
 use playpath_video::{
     Action, ConnectionId, DashPlayer, Delivery, EventKind, Ladder, ObjectKind, PlaybackEvent, Player, Presentation,
@@ -471,8 +471,8 @@ fn live_skip_makes_up_for_stalls() {
     assert_eq!(script.finished(), (12.5, totals(0.5, 8.0, 2.0, 2.0)));
 }
 
-fn low_latency(way: LiveDelivery) -> Option<LowLatency> {
-    Some(LowLatency { way, piece: secs(0.5), playlist_bytes: 1000 })
+fn low_latency(delivery: LiveDelivery) -> Option<LowLatency> {
+    Some(LowLatency { delivery, piece: secs(0.5), playlist_bytes: 1000 })
 }
 
 /// LL-DASH, 3 s behind: at the join 3 s exist: segment 0, and two of the four chunks of segment 1, so that it is asked for as soon as
@@ -792,7 +792,7 @@ fn a_removal_every_ten_seconds_looks_at_the_level() {
         let seen = rule.seen.clone();
         let config = DashConfig {
             time_update: Some(secs(0.25)),
-            behind: Behind::Keeps(secs(kept)),
+            back_buffer: BackBuffer::Length(secs(kept)),
             full_level: secs(60.0),
             ..DashConfig::default()
         };

@@ -3,7 +3,7 @@
 
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
-use playpath_video::dash::Behind;
+use playpath_video::dash::BackBuffer;
 use playpath_video::ideal::{self, IdealLink};
 use playpath_video::summary::Summary;
 use playpath_video::viewer::{RandomSeeks, Seek, ViewerConfig};
@@ -16,20 +16,21 @@ fn secs(s: f64) -> Duration {
     Duration::from_secs_f64(s)
 }
 
-fn player(behind: Behind) -> Box<dyn Player> {
-    player_with(behind, 0)
+fn player(back_buffer: BackBuffer) -> Box<dyn Player> {
+    player_with(back_buffer, 0)
 }
 
-fn player_with(behind: Behind, manifest_bytes: u64) -> Box<dyn Player> {
+fn player_with(back_buffer: BackBuffer, manifest_bytes: u64) -> Box<dyn Player> {
     let ladder = Ladder::of_rates(ObjectKind::Video, &[Rate::from_bits_per_sec(1_000_000)], secs(2.0), secs(40.0));
-    let mut config = DashConfig { full_level: secs(10.0), resume_level: secs(10.0), behind, ..DashConfig::default() };
+    let mut config =
+        DashConfig { full_level: secs(10.0), resume_level: secs(10.0), back_buffer, ..DashConfig::default() };
     config.http.manifest_bytes = manifest_bytes;
     let presentation = Presentation { video: ladder.unwrap(), audio: None, is_live: false };
     Box::new(DashPlayer::new(config, presentation, abr::build("fixed").unwrap(), None).unwrap())
 }
 
-fn watch(config: &ViewerConfig, behind: Behind, mbps: f64) -> Vec<PlaybackEvent> {
-    let mut viewer = Viewer::new(player(behind), config, RootSeed(1).stream("viewer.video"));
+fn watch(config: &ViewerConfig, back_buffer: BackBuffer, mbps: f64) -> Vec<PlaybackEvent> {
+    let mut viewer = Viewer::new(player(back_buffer), config, RootSeed(1).stream("viewer.video"));
     let link = IdealLink::constant(Rate::from_bits_per_sec_f64(mbps * 1e6), Duration::ZERO).unwrap();
     ideal::play(&mut viewer, &link, Time::from_secs(1000));
     viewer.events().to_vec()
@@ -51,7 +52,7 @@ fn parts(totals: &Totals) -> [f64; 4] {
     [totals.startup, totals.media_played, totals.clock_stopped, totals.seeking].map(|part| part.as_secs_f64())
 }
 
-const KEEPS_20: Behind = Behind::Keeps(Duration::from_secs(20));
+const KEEPS_20: BackBuffer = BackBuffer::Length(Duration::from_secs(20));
 
 /// At 4.5 s the picture is at 3.5 s, 8 s are there and half of the fifth segment. Segment 15 is asked for at once and there at 5.5 s;
 /// 10 s are left. Not seen: 4.5 s of 125 000 B and the 125 000 B under way.
@@ -83,7 +84,7 @@ fn a_seek_within_the_buffer_goes_on_at_once() {
 #[test]
 fn what_was_jumped_over_and_seen_later_is_not_unseen() {
     let seeks = "from 5 s by +3 s, from 9 s to 5 s";
-    let summary = Summary::of(&watch(&seeking(seeks), Behind::KeepsAll, 2.0));
+    let summary = Summary::of(&watch(&seeking(seeks), BackBuffer::Unlimited, 2.0));
     assert_eq!((summary.seeks, summary.fetched[0].len(), summary.unseen_bytes), (2, 20, 0));
 }
 
@@ -92,7 +93,7 @@ fn what_was_jumped_over_and_seen_later_is_not_unseen() {
 #[test]
 fn seeks_to_and_fro_count_each_byte_once() {
     let seeks = "at 5 s to 30 s, at 8 s to 2 s, at 9 s to 30 s, at 10 s to 2 s, at 11 s to 30 s";
-    let events = watch(&ViewerConfig { leaves_after: Some(secs(12.0)), ..seeking(seeks) }, Behind::KeepsAll, 2.0);
+    let events = watch(&ViewerConfig { leaves_after: Some(secs(12.0)), ..seeking(seeks) }, BackBuffer::Unlimited, 2.0);
     let summary = Summary::of(&events);
     let fetched: u64 = summary.fetched[0].iter().map(|segment| segment.body_bytes).sum();
     // Seen: 0 to 4 s and 30 to 32 s; under way when it was given up: at most a segment each time.
@@ -104,17 +105,17 @@ fn seeks_to_and_fro_count_each_byte_once() {
 /// after it, so that a stall of 0.5 s follows, which is one. 38.5 s are left from 1.5 s on.
 #[test]
 fn a_seek_back_costs_what_the_player_does_not_keep() {
-    let (at, _, totals) = end(&watch(&seeking("at 4.5 s by -2 s"), Behind::Keeps(Duration::ZERO), 2.0));
+    let (at, _, totals) = end(&watch(&seeking("at 4.5 s by -2 s"), BackBuffer::Length(Duration::ZERO), 2.0));
     assert_eq!((at, parts(&totals)), (44.5, [1.0, 42.0, 0.5, 1.0]));
     // Of 5 s kept, 3.5 s behind is there.
-    let (at, ..) = end(&watch(&seeking("at 4.5 s to 0.1 s"), Behind::Keeps(secs(5.0)), 2.0));
+    let (at, ..) = end(&watch(&seeking("at 4.5 s to 0.1 s"), BackBuffer::Length(secs(5.0)), 2.0));
     assert_eq!(at, 44.4);
 }
 
 /// hls.js: away at 4.5 s and back at 7 s, when segments 15 and 16 are there, too: none of them is fetched twice.
 #[test]
 fn what_is_kept_on_both_sides_of_a_gap_is_not_fetched_again() {
-    let events = watch(&seeking("at 4.5 s to 30 s, at 7 s to 1 s"), Behind::KeepsAll, 2.0);
+    let events = watch(&seeking("at 4.5 s to 30 s, at 7 s to 1 s"), BackBuffer::Unlimited, 2.0);
     let fetched: Vec<u32> = events
         .iter()
         .filter_map(|event| match event.kind {
@@ -188,8 +189,8 @@ fn time_adds_up_for_restless_viewers() {
             is_drawn: true,
             ..ViewerConfig::default()
         };
-        let behind = [KEEPS_20, Behind::KeepsAll, Behind::Keeps(Duration::ZERO)][seed as usize % 3];
-        let mut viewer = Viewer::new(player(behind), &config, RootSeed(seed).stream("viewer.video"));
+        let back_buffer = [KEEPS_20, BackBuffer::Unlimited, BackBuffer::Length(Duration::ZERO)][seed as usize % 3];
+        let mut viewer = Viewer::new(player(back_buffer), &config, RootSeed(seed).stream("viewer.video"));
         let mbps = [0.8, 1.5, 4.0][seed as usize / 20];
         let link = IdealLink::constant(Rate::from_bits_per_sec_f64(mbps * 1e6), secs(0.05)).unwrap();
         ideal::play(&mut viewer, &link, Time::from_secs(1000));
@@ -234,7 +235,7 @@ fn what_a_seek_dropped_was_not_shown() {
 /// Back from 3.5 s to 1.5 s: the end of the first segment and the second one are shown twice. 42 s in all.
 #[test]
 fn what_a_seek_went_back_to_was_shown_twice() {
-    let summary = Summary::of(&watch(&seeking("at 4.5 s by -2 s"), Behind::Keeps(Duration::ZERO), 2.0));
+    let summary = Summary::of(&watch(&seeking("at 4.5 s by -2 s"), BackBuffer::Length(Duration::ZERO), 2.0));
     assert_eq!(shown(&summary)[..4], [(0, 2.0), (1, 1.5), (0, 0.5), (1, 2.0)]);
     assert_eq!(summary.segments.iter().map(|segment| segment.shown.as_secs_f64()).sum::<f64>(), 42.0);
     // The stall at 2 s of the film came after 4 s on the screen: 3.5 s and 0.5 s.

@@ -178,7 +178,7 @@ def _case(
         _labels(part, called or variant, rtt, buffer, player),
         scenario,
         is_traced=is_trace,
-        most_seeds=1 if is_trace else None,
+        max_seeds=1 if is_trace else None,
     )
 
 

@@ -248,7 +248,7 @@ def _rows(study: Study, cases: Sequence[Case], seeds: int, world: str) -> list[t
         (sender,) = loaded.senders
         resolved = {k: v for k, v in loaded.resolved.items() if k not in ("name", "description")}
         text = json.dumps(resolved, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        for seed in range(1, min(seeds, case.most_seeds or seeds) + 1):
+        for seed in range(1, min(seeds, case.max_seeds or seeds) + 1):
             key = f"{engine.version()}\n{study.name} {study.revision} {case.is_traced}\n{text}\n{seed}"
             key = key if world == SimWorld.name else f"{world}\n{key}"
             name = hashlib.sha256(key.encode()).hexdigest()[:32]

@@ -36,7 +36,7 @@ class Case:
     """The scenario, without `[run] seeds` and with exactly one sender."""
     is_traced: bool = False
     """Whether `Study.measure` needs the time series."""
-    most_seeds: int | None = None
+    max_seeds: int | None = None
     """Fewer replications than the study's, for sensitivity sweeps and for cases in which nothing is random."""
 
 

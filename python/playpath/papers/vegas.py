@@ -111,7 +111,7 @@ def _case(
     background: tuple[int, int] | None = DEFAULT_BACKGROUND,
     queue: str = "DropTail",
     xfactor: int = 8,
-    most_seeds: int | None = None,
+    max_seeds: int | None = None,
     setup: SetUp = CHOSEN,
     scene: str = "",
 ) -> Case:
@@ -161,7 +161,7 @@ def _case(
         # A stream that needs more than four times its length is useless, while its background traffic would go on.
         "run": {"profile": "ns2", "sample_interval": "200 ms", "duration": f"{4 * length} s"},
     }
-    return Case(labels, scenario, is_traced=True, most_seeds=most_seeds)
+    return Case(labels, scenario, is_traced=True, max_seeds=max_seeds)
 
 
 def cases(share: float, **settings: Any) -> list[Case]:
@@ -170,7 +170,7 @@ def cases(share: float, **settings: Any) -> list[Case]:
     found = []
     for v in PAPER:
         # Without cross traffic hardly anything is random, so three seeds are enough.
-        found += [_case("media", v, share, media=m, background=None, most_seeds=3, setup=setup) for m in MEDIA_RATES]
+        found += [_case("media", v, share, media=m, background=None, max_seeds=3, setup=setup) for m in MEDIA_RATES]
         found += [_case("rtt", v, share, rtt=rtt, setup=setup) for rtt in RTTS]
         found += [
             _case("queue", v, share, queue=q, media=m, setup=setup) for m in QUEUE_RATES for q in ("DropTail", "RED")
@@ -178,11 +178,11 @@ def cases(share: float, **settings: Any) -> list[Case]:
         found += [_case("loss", v, share, loss=p, setup=setup) for p in LOSSES]
         found += [_case("background", v, share, background=b, setup=setup) for b in BACKGROUNDS]
         # Constrained sending, which the paper also mentions; drawn, not judged.
-        found += [_case("xfactor", v, share, xfactor=x, most_seeds=3, setup=setup) for x in (1, 2, 8)]
+        found += [_case("xfactor", v, share, xfactor=x, max_seeds=3, setup=setup) for x in (1, 2, 8)]
     # What the recovery of ns-2's agent costs Vegas.
     found += [_case("trace", v, share, rtt=200, setup=setup) for v in ("Vegas", VEGAS_WITH_PARTIAL_ACKS)]
     return found + [
-        _case("today", v, share, scene=name, most_seeds=5, setup=setup, **varied)
+        _case("today", v, share, scene=name, max_seeds=5, setup=setup, **varied)
         for name, varied in SCENES.items()
         for v in (*PAPER, *CURRENT_SENDERS)
     ]

@@ -97,8 +97,17 @@ def legend_above(ax: Axes) -> None:
     lines = [_wrapped(name, 0.8 * width) for name in names]
     entry = max((len(line) for name in lines for line in name.splitlines()), default=1) * 8 * _LETTER + 40
     columns = max(1, min(3, int(width * 72 / entry)))
-    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
-    ax.legend(handles, lines, fontsize=8, frameon=False, ncols=columns, **place)
+    place = (0, 1)
+    ax.legend(
+        handles,
+        lines,
+        loc="lower left",
+        bbox_to_anchor=place,
+        borderaxespad=0.2,
+        fontsize=8,
+        frameon=False,
+        ncols=columns,
+    )
 
 
 _LETTER = 0.58

@@ -184,7 +184,7 @@ class PopulationResult(Tabular):
         """The scores that a race bets on."""
         own = self.population
         values, weights = self.over_units(scores)
-        of = int(own.most_units) if own.is_complete else None
+        of = int(own.max_units) if own.is_complete else None
         each = scores.reshape(-1, own.sessions)
         within = (each if own.sessions > 1 else scores[None, :]).var(axis=1, ddof=1) / own.sessions
         return Scores(values, weights / own.heaviest, of, np.broadcast_to(within, values.shape))
@@ -279,7 +279,7 @@ class PopulationResult(Tabular):
         """Estimated further paths: intervals shrink with the square root of the number of units; in a race from what bets win. None if
         there are no further units or the estimate is too large.
         """
-        if self.units >= self.population.most_units:
+        if self.units >= self.population.max_units:
             return None
         if self.most is not None:
             return self._scores(judgement.score.astype(float)).more(self._wanted(network=False))
@@ -512,7 +512,7 @@ class PopulationResult(Tabular):
             "sessions": own.sessions,
             "seed": own.seed,
             "intervals_over": own.unit_word,
-            "units_in_all": None if math.isinf(own.most_units) else own.most_units,
+            "units_in_all": None if math.isinf(own.max_units) else own.max_units,
             "heaviest": own.heaviest,
         }
         if self.most is not None:
@@ -628,7 +628,7 @@ class PopulationResult(Tabular):
             baseline=stored["baseline"],
             source=manifest["population"],
             unit_word=manifest["intervals_over"],
-            most_units=manifest.get("units_in_all") or math.inf,
+            max_units=manifest.get("units_in_all") or math.inf,
             is_shuffled=manifest.get("until_decided") is not None,
             is_complete=bool(manifest["population"].get("population", {}).get("complete", False)),
             heaviest=manifest.get("heaviest", 1.0),

@@ -134,12 +134,12 @@ def blocked(result: PopulationResult, versus: Versus) -> str:
 
 def _more(result: PopulationResult, versus: Versus) -> str:
     own = result.population
-    if versus.more_paths and result.units + versus.more_paths > own.most_units > result.units:
-        return f" Even all {own.most_units:.0f} {own.unit_word} would probably not settle it: others are needed."
+    if versus.more_paths and result.units + versus.more_paths > own.max_units > result.units:
+        return f" Even all {own.max_units:.0f} {own.unit_word} would probably not settle it: others are needed."
     if versus.more_paths:
         paths = "path" if versus.more_paths == 1 else "paths"
         return f" About {versus.more_paths} more {paths} would probably settle it."
-    if result.units >= result.population.most_units:
+    if result.units >= result.population.max_units:
         whole = "It is the only one there is" if result.units == 1 else f"All {_units(result)} are already included"
         return f" {whole}: only others could settle it."
     return ""
@@ -177,7 +177,9 @@ def _race(result: PopulationResult) -> str:
     text = f" A race: checked after {looks} of at most {result.most} paths{gone}."
     text += " All its conclusions hold together with 95 % confidence, however often one looks."
     if result.population.is_complete:
-        text += f" The result is about these {result.population.most_units:.0f} {result.population.unit_word} and no others."
+        text += (
+            f" The result is about these {result.population.max_units:.0f} {result.population.unit_word} and no others."
+        )
     return text
 
 

@@ -21,12 +21,12 @@ from playpath.base.files import check_writable, replaced, text_cell, write_text
 from playpath.base.parallel import check_jobs
 from playpath.base.signals import exit_on_signals
 from playpath.population import known_from
-from playpath.population.answered import Answered
-from playpath.population.log_doubts import Doubts
+from playpath.population.answer_cache import AnswerCache
 from playpath.population.log_groups import GroupColumns
 from playpath.population.log_lines import Reading
 from playpath.population.log_names import Names
-from playpath.population.log_rows import LEAST_BYTES, fields_of
+from playpath.population.log_plausibility import ImplausibleValues
+from playpath.population.log_rows import MIN_BYTES, fields_of
 from playpath.population.sets import VIEWER
 from playpath.population.transfers import Faults, Session, check_files, check_kind, sessions
 from playpath.show.report.inferred_page import Shown, inferred_page
@@ -82,7 +82,7 @@ CANDIDATES = ("cubic", "newreno", "bbr", "bbr3")
 
 
 @dataclass(frozen=True)
-class Asked:
+class Assumptions:
     """The assumptions and settings of an inference."""
 
     senders: tuple[str, ...] = CANDIDATES
@@ -134,17 +134,17 @@ class _Tally:
     first_trace: str = ""
     retransmitted: int = 0
     short: int = 0
-    asked: int = 0
+    attempted: int = 0
     readings: Counter[str] = field(default_factory=Counter)
     shared: int = 0
-    implausible: Doubts = field(default_factory=Doubts)
+    implausible: ImplausibleValues = field(default_factory=ImplausibleValues)
     shown: list[Shown] = field(default_factory=list)
 
 
 def infer(
     files: Sequence[Path],
     folder: Path,
-    asked: Asked,
+    assumptions: Assumptions,
     *,
     kind: str = "auto",
     log_format: str = "",
@@ -162,17 +162,17 @@ def infer(
     names = Names.of_run(keep_names)
     tally = _Tally()
     done = Inferred(folder)
-    answered = Answered(folder / "answers.part")
+    cache = AnswerCache(folder / "answers.part")
     for name, _ in _tables():
         for half in folder.glob(f".{name}.????????.part"):  # of a run that was killed
             half.unlink()
     with ExitStack() as stack:
         stack.enter_context(exit_on_signals())
-        stack.enter_context(answered)
+        stack.enter_context(cache)
         tables = [stack.enter_context(_Table(folder / name, head)) for name, head in _tables()]
         stream = sessions(files, kind, how, names, faults)
-        for session, answer in _answers(stream, asked, check_jobs(jobs), tally, answered):
-            _write(session, answer, asked, folder, tables, tally)
+        for session, answer in _answers(stream, assumptions, check_jobs(jobs), tally, cache):
+            _write(session, answer, assumptions, folder, tables, tally)
             done.sessions += 1
             done.steps += len(answer["steps"])
             if progress is not None:
@@ -181,8 +181,8 @@ def infer(
             raise InputError(f"no session has {_MIN} transfers or more; nothing can be inferred")
     if not tally.shared:
         _drop_column(folder / "users.csv", _TRAFFIC)
-    write_text(folder / "population.toml", _population(tally, asked, folder))
-    done.notes = [*faults.notes(), *_notes(tally, done, asked)]
+    write_text(folder / "population.toml", _population(tally, assumptions, folder))
+    done.notes = [*faults.notes(), *_notes(tally, done, assumptions)]
     write_text(folder / "report.html", inferred_page(_title(folder), tally.shown, done.sessions, done.notes))
     return done
 
@@ -216,7 +216,7 @@ class _Table:
 
 
 def _answers(
-    stream: Iterable[Session], asked: Asked, jobs: int, tally: _Tally, answered: Answered
+    stream: Iterable[Session], assumptions: Assumptions, jobs: int, tally: _Tally, cache: AnswerCache
 ) -> Iterator[tuple[Session, dict[str, Any]]]:
     """The engine's answers in the order of the sessions, a few of which are inferred at a time."""
     waiting: deque[tuple[Session, Future[dict[str, Any]]]] = deque()
@@ -225,9 +225,9 @@ def _answers(
             if len(session.transfers) < _MIN:
                 tally.short += 1
                 continue
-            is_checked = len(asked.senders) == 1 and tally.asked < _CHECKED
-            tally.asked += 1
-            waiting.append((_named(session, tally), pool.submit(_ask, session, asked, is_checked, answered)))
+            is_checked = len(assumptions.senders) == 1 and tally.attempted < _CHECKED
+            tally.attempted += 1
+            waiting.append((_named(session, tally), pool.submit(_ask, session, assumptions, is_checked, cache)))
             while len(waiting) > 2 * jobs:
                 own, answer = waiting.popleft()
                 yield own, answer.result()
@@ -246,41 +246,46 @@ def _named(session: Session, tally: _Tally) -> Session:
     return session
 
 
-def _ask(session: Session, asked: Asked, is_checked: bool, answered: Answered) -> dict[str, Any]:
-    question = asked.question(session)
+def _ask(session: Session, assumptions: Assumptions, is_checked: bool, cache: AnswerCache) -> dict[str, Any]:
+    question = assumptions.question(session)
     key = json.dumps([question, is_checked])
-    known = answered.of(key)
+    known = cache.get(key)
     if known is not None:
         return known
     found = engine.infer(question)
     if is_checked:
-        control, slash, transport = asked.senders[0].partition("/")
+        control, slash, transport = assumptions.senders[0].partition("/")
         found["rivals"] = []
         for rival in (name + slash + transport for name in _RIVALS.get(control, _USUAL_RIVALS)):
             other = engine.infer({**question, "senders": [rival], "draws": _RIVAL_DRAWS, "kept": 1})
             found["rivals"].append((rival, other["evidence"][0] - found["evidence"][0], *_path(other)))
-    answered.add(key, found)
+    cache.add(key, found)
     return found
 
 
 def _write(
-    session: Session, answer: dict[str, Any], asked: Asked, folder: Path, tables: Sequence[Any], tally: _Tally
+    session: Session,
+    answer: dict[str, Any],
+    assumptions: Assumptions,
+    folder: Path,
+    tables: Sequence[Any],
+    tally: _Tally,
 ) -> None:
     capacity, table, users, rivals = tables
     name = text_cell(session.name)  # names from logs are untrusted
     for index, step in enumerate(answer["steps"]):
-        capacity.writerow([name, _digits(index * asked.step_s), *(_digits(rate / 1e6) for rate in step)])
+        capacity.writerow([name, _digits(index * assumptions.step_s), *(_digits(rate / 1e6) for rate in step)])
     rtts = sorted(1e3 * rtt for rtt in answer["rtt_s"])
     probability = answer["probability"]
     tally.senders[answer["sender"]] = tally.senders.get(answer["sender"], 0.0) + 1
     tally.rtts_ms.append(statistics.median(rtts))
-    tally.implausible.look(session.name, rate_mbps=_logged_mbps(session), rtt_ms=tally.rtts_ms[-1])
+    tally.implausible.add(session.name, rate_mbps=_logged_mbps(session), rtt_ms=tally.rtts_ms[-1])
     if answer["unexplained"] > _MISFIT:
         tally.doubted.append(session.name)
     tally.retransmitted += session.retransmitted is not None
     if len(tally.shown) < _SHOWN:
         got = [(one["at_s"] + one["took_s"] / 2, 8 * one["bytes"] / one["took_s"]) for one in session.transfers]
-        tally.shown.append(Shown(session.name, asked.step_s, answer["steps"], got))
+        tally.shown.append(Shown(session.name, assumptions.step_s, answer["steps"], got))
     again = "" if session.retransmitted is None else _digits(100 * session.retransmitted)
     mean_mbps, noisy, shared = _path(answer)
     if session.retransmitted is not None:
@@ -330,7 +335,7 @@ def _path(answer: Mapping[str, Any]) -> tuple[float, float, float]:
 
 
 def _word(probability: float, what: str) -> str:
-    """What became of a reading."""
+    """The note's word for a reading, by its probability."""
     return what if probability >= _OPEN[1] else f"{what} open" if probability > _OPEN[0] else f"no {what}"
 
 
@@ -345,7 +350,7 @@ def _drop_column(file: Path, name: str) -> None:
 
 def _logged_mbps(session: Session) -> float | None:
     """Median throughput of the session's transfers in the log; small transfers, whose throughput says little, are left out."""
-    rates = [8e-6 * one["bytes"] / one["took_s"] for one in session.transfers if one["bytes"] >= LEAST_BYTES]
+    rates = [8e-6 * one["bytes"] / one["took_s"] for one in session.transfers if one["bytes"] >= MIN_BYTES]
     return statistics.median(rates) if rates else None
 
 
@@ -381,7 +386,7 @@ def _title(folder: Path) -> str:
     return own.parent.name if own.name == "paths" else own.name
 
 
-def _population(tally: _Tally, asked: Asked, folder: Path) -> str:
+def _population(tally: _Tally, assumptions: Assumptions, folder: Path) -> str:
     """The TOML of a population of the draws, which can be run as it is."""
     sender = max(tally.senders, key=lambda name: tally.senders[name])
     control, _, transport = sender.partition("/")
@@ -422,14 +427,14 @@ baseline = "{sender}"
 """
 
 
-def _notes(tally: _Tally, done: Inferred, asked: Asked) -> Iterator[str]:
+def _notes(tally: _Tally, done: Inferred, assumptions: Assumptions) -> Iterator[str]:
     if tally.short:
         yield f"{tally.short} sessions have fewer than {_MIN} transfers and are left out"
     if len(tally.doubted) > 0:
         share = f"{len(tally.doubted)} of {done.sessions}"
         some = ", ".join(tally.doubted[:3])
         yield (
-            f"in {share} sessions more than {_MISFIT:.0%} of the times fit no rate of the path with {' or '.join(asked.senders)} "
+            f"in {share} sessions more than {_MISFIT:.0%} of the times fit no rate of the path with {' or '.join(assumptions.senders)} "
             f"({some}): another sender, an application limit or pauses of the server; do not rely on them"
         )
     yield from tally.implausible.notes()
@@ -439,7 +444,7 @@ def _notes(tally: _Tally, done: Inferred, asked: Asked) -> Iterator[str]:
             f"{without} of {done.sessions} sessions have no figures of retransmissions (bytes_retrans and bytes_sent): there a path that "
             "loses packets at random looks like a smaller link, and the answer says that these logs do not decide"
         )
-    if len(asked.senders) > 1:
+    if len(assumptions.senders) > 1:
         found = ", ".join(f"{name} {count:.0f}" for name, count in sorted(tally.senders.items()))
         yield f"the deployed sender was not named; the likeliest, by number of sessions: {found}"
     counts = tally.readings

@@ -11,7 +11,7 @@ from playpath.base.errors import InputError
 from playpath.base.files import rows_of
 from playpath.population.log_groups import GroupColumns, normal
 from playpath.population.log_names import EVERYONE
-from playpath.population.log_rows import LEAST_BYTES, Fields, Sample, check_fields, is_telling, sample_of
+from playpath.population.log_rows import MIN_BYTES, Fields, Sample, check_fields, has_throughput, sample_of
 
 NGINX_FORMAT = (
     '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"'
@@ -117,7 +117,7 @@ def table(text: str, how: Reading) -> Iterator[Sample | None]:
     """A CSV with a header, separated by commas, semicolons or tabs: players' beacons, TCP_INFO samples, access logs from a database."""
     columns, rows = _columns(text)
     check_fields(how.fields, columns)
-    if not is_telling({how.fields.get(name, name) for name in map(normal, columns)}):
+    if not has_throughput({how.fields.get(name, name) for name in map(normal, columns)}):
         raise InputError(
             "no column for throughput (such as throughput_kbps), nor for size and time (bytes, duration_ms); the columns are "
             f"{', '.join(columns)[:200]}; say which is which with --fields"
@@ -135,7 +135,7 @@ def objects(text: str, how: Reading) -> Iterator[Sample | None]:
 
 
 def json_rows(text: str) -> Iterator[Mapping[str, Any] | None]:
-    """Objects; None for what is none."""
+    """The objects; None for a line that is not one."""
     whole = _json(text) if text.lstrip().startswith("[") else None
     for item in whole if isinstance(whole, list) else map(_json, filter(str.strip, text.split("\n"))):
         yield item if isinstance(item, dict) else None
@@ -178,7 +178,7 @@ def _ss(text: str) -> Iterator[Sample | None]:
         rate = _SS_RATE.search(line)
         rtt = re.search(r"\bminrtt:([\d.]+)", line) or re.search(r"\brtt:([\d.]+)/", line)
         sent = re.search(r"\bbytes_(?:acked|sent):(\d+)", line)
-        is_short = sent is not None and int(sent[1]) < LEAST_BYTES
+        is_short = sent is not None and int(sent[1]) < MIN_BYTES
         mbps = None if rate is None else float(rate[1]) * _SS_UNITS[rate[2]]
         is_limited = mbps is None or is_short or re.search(r"\bapp_limited\b", line) is not None
         yield Sample(peer, mbps, float(rtt[1]) if rtt else None, is_limited)

@@ -20,9 +20,9 @@ from playpath.population.log_names import EVERYONE
 if TYPE_CHECKING:
     from playpath.base.declared import Cmcd
 
-LEAST_BYTES = 50_000
+MIN_BYTES = 50_000
 """The time of smaller objects depends on round trips, not on the rate."""
-_MOST_BPS = 1e12
+_MAX_BPS = 1e12
 
 Fields = Mapping[str, str]
 """The meaning of the user's columns: their name → ours."""
@@ -96,10 +96,10 @@ _RTTS = {name: 1e3 * factor for name, factor in _units("min_rtt minrtt rtt ping"
     ["min_rtt", "tcpi_min_rtt", "socket_tcpi_min_rtt", "rtt", "tcpi_rtt", "socket_tcpi_rtt", "tcpinfo_rtt"],
     1e-3,
 )
-_LEAST_RTTS = {name: factor for name, factor in _RTTS.items() if "min" in name}
+_MIN_RTTS = {name: factor for name, factor in _RTTS.items() if "min" in name}
 _SMOOTHED = ("rtt", "tcpi_rtt", "socket_tcpi_rtt", "tcpinfo_rtt")
-"""The kernel's estimate when the row was written: the sender's own queue is in it."""
-_PLAYER_RTTS = _LEAST_RTTS | {name: factor for name, factor in _RTTS.items() if name not in _SMOOTHED}
+"""The kernel's estimate when the row was written; it includes the sender's own queue."""
+_PLAYER_RTTS = _MIN_RTTS | {name: factor for name, factor in _RTTS.items() if name not in _SMOOTHED}
 _LIMITED = ("delivery_rate_app_limited", "tcpi_delivery_rate_app_limited", "app_limited")
 _SESSIONS = (
     "session",
@@ -142,20 +142,20 @@ def fields_of(text: str) -> dict[str, str]:
 
 
 def check_fields(fields: Fields, columns: Iterable[str]) -> None:
-    """Refuse what `--fields` says of a column that a log does not have."""
+    """Refuse a column in `--fields` that the log does not have."""
     there = [normal(name) for name in columns]
     for theirs in fields:
         if theirs not in there:
             raise InputError(f"--fields: {unknown_name('column', theirs, there)}")
 
 
-def is_telling(columns: set[str]) -> bool:
-    """Whether columns of these names say a throughput, or sizes and times."""
+def has_throughput(columns: set[str]) -> bool:
+    """Whether columns of these names give a throughput, or sizes and times."""
     return bool(columns & {*RATES, *_DELIVERY}) or bool(columns & {*_SIZES, _SENT} and columns & _DURATIONS.keys())
 
 
 def sample_of(row: Mapping[str, Any], fields: Fields, keep: GroupColumns) -> Sample | None:
-    """What a row says about a path; None if nothing can be read.
+    """A row's sample of the path; None if the row cannot be read.
 
     The first source available is used: a measured throughput, the transfer's size and time, the player's CMCD figure.
     """
@@ -166,29 +166,29 @@ def sample_of(row: Mapping[str, Any], fields: Fields, keep: GroupColumns) -> Sam
 
 @dataclass(frozen=True)
 class NamedRow:
-    """A row's columns by normalised name, and what they say about a transfer; None for what they do not say."""
+    """A row's columns by normalised name, and the transfer that they describe; None for what is not logged."""
 
     columns: Mapping[str, Any]
     session: str | None
     size: float | None
     sent: float | None
-    """By the connection."""
+    """Bytes sent by the connection."""
     seconds: float | None
     min_rtt_ms: float | None
     is_served: bool
-    """A server measured the time."""
+    """Whether a server measured the time."""
     has_smoothed_rtt: bool
-    """And no other."""
+    """Whether the only RTT is a smoothed one."""
 
 
 def named_row(row: Mapping[str, Any], fields: Fields) -> NamedRow:
-    """What a row says about a transfer."""
+    """Read a row as a transfer."""
     columns = {normal(str(key)): value for key, value in row.items() if value is not None}
     named = columns | {fields[name]: value for name, value in columns.items() if name in fields}
     session = _cmcd(named)["sid"] or _first(named, (*_SESSIONS, *_PEERS))
     name = None if session is None else str(session)
     is_served = next((own for own in _DURATIONS if number(named.get(own)) is not None), "") in _SERVER_TIMES
-    min_rtt = _scaled(named, _LEAST_RTTS if is_served else _PLAYER_RTTS)
+    min_rtt = _scaled(named, _MIN_RTTS if is_served else _PLAYER_RTTS)
     has_smoothed = min_rtt is None and _scaled(named, _RTTS) is not None
     return NamedRow(named, name, *_sizes(named), _scaled(named, _DURATIONS), min_rtt, is_served, has_smoothed)
 
@@ -225,7 +225,7 @@ def _measured(named: Mapping[str, Any]) -> Sample | None:
 
 def transfer(session: str, size: float, seconds: float, rtt_ms: float | None) -> Sample:
     """The sample of a served request; if it is too small or too quick to say anything about the path, it counts as limited."""
-    if size < LEAST_BYTES or seconds <= 0:
+    if size < MIN_BYTES or seconds <= 0:
         return Sample(session, None, rtt_ms, is_limited=True)
     return Sample(session, size * 8e-6 / seconds, rtt_ms)
 
@@ -237,7 +237,7 @@ def number(value: Any) -> float | None:
         found = float(value)
     except (TypeError, ValueError):
         return None
-    return found if 0 <= found < _MOST_BPS else None
+    return found if 0 <= found < _MAX_BPS else None
 
 
 def _cmcd(named: Mapping[str, Any]) -> Cmcd:

@@ -24,11 +24,11 @@ import numpy as np
 from playpath.base.errors import InputError, unknown_name
 from playpath.base.files import read_text, text_cell
 from playpath.population import known_from
-from playpath.population.log_doubts import Doubts
 from playpath.population.log_groups import UNKNOWN, GroupColumns, normal, usual
 from playpath.population.log_lines import Reading, cmcd, is_ss, nginx, objects, table, tcp_info, w3c
 from playpath.population.log_names import Names
-from playpath.population.log_rows import LEAST_BYTES, SERVED_NOTE, Sample, fields_of, is_telling
+from playpath.population.log_plausibility import ImplausibleValues
+from playpath.population.log_rows import MIN_BYTES, SERVED_NOTE, Sample, fields_of, has_throughput
 from playpath.population.transfers import ENDINGS, check_files
 
 _PERCENTILE = 0.9
@@ -163,7 +163,7 @@ def _estimate(samples: list[Sample], notes: list[str], kept: tuple[str, ...], na
     if not rows:
         raise InputError(
             f"no session can be used: {len(samples)} samples, none with a throughput of its path (objects under "
-            f"{LEAST_BYTES // 1000} kB and application-limited samples say nothing about it)"
+            f"{MIN_BYTES // 1000} kB and application-limited samples say nothing about it)"
         )
     limited = sum(s.is_limited for s in samples)
     if limited:
@@ -181,10 +181,10 @@ def _estimate(samples: list[Sample], notes: list[str], kept: tuple[str, ...], na
     notes.append(
         "rates are the throughput of today's sender (90th percentile of a session's samples): a lower bound of the path's capacity"
     )
-    doubts = Doubts()
+    implausible = ImplausibleValues()
     for row in rows:
-        doubts.look(row["name"], rate_mbps=row["rate_mbps"], rtt_ms=row.get("rtt_ms"))
-    notes += doubts.notes()
+        implausible.add(row["name"], rate_mbps=row["rate_mbps"], rtt_ms=row.get("rtt_ms"))
+    notes += implausible.notes()
     notes += _mixed(by_session.values(), rows, kept)
     return Import(rows, notes, kept)
 
@@ -213,7 +213,7 @@ def _detect(text: str, file: Path, how: Reading) -> str:
     if is_ss(text):
         return "tcpinfo"
     columns = {normal(cell) for cell in re.split("[,;\t]", first)}
-    if len(columns) > 1 and (is_telling({how.fields.get(name, name) for name in columns})):
+    if len(columns) > 1 and (has_throughput({how.fields.get(name, name) for name in columns})):
         return "beacons"
     if re.search(r'"[A-Z]+ [^"]* HTTP/', first):
         # Logged CMCD beacons: their bodies are empty; the player's measurements are in the query.

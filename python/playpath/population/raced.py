@@ -1,4 +1,4 @@
-"""What a race proves about two senders over the viewers of a population, however often one looks.
+"""Sequential comparison of two senders over the viewers of a population; valid at any number of looks.
 
 For each link or user, in random order, the mean score of its sessions is known, from -1 to 1. Bets on the mean of these, weighted by
 the number of viewers that each represents (`crates/verdict/src/betting.rs`), prove that one sender is better, or that the two are

@@ -90,7 +90,7 @@ class Population:
     """The units of intervals: `links or users`, or `paths`."""
     is_shuffled: bool = False
     """Whether units are taken in random order even if all are used, so that the first paths are a sample of them."""
-    most_units: float = math.inf
+    max_units: float = math.inf
     """Total number of units; infinite if paths are drawn from distributions."""
     is_complete: bool = False
     """Whether the units are the whole population rather than a sample of it."""
@@ -236,7 +236,7 @@ def load_population(
             {**raw, "population": {**raw.get("population", {}), "group": columns}} if group is not None else raw
         ),
         unit_word="links or users" if units else "paths",
-        most_units=len({unit.viewer or f"/{number}" for number, unit in enumerate(units)}) or math.inf,
+        max_units=len({unit.viewer or f"/{number}" for number, unit in enumerate(units)}) or math.inf,
         is_complete=own.get("complete", False),
         heaviest=max((unit.weight for unit in units), default=1.0),
     )

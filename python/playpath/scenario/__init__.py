@@ -328,8 +328,8 @@ def _whole(written: Any, resolved: Any) -> Any:
         moved = {"source": "manifest"} if "source" in written and "source" not in of and "manifest" in of else {}
         return {moved.get(key, key): _whole(value, of.get(moved.get(key, key))) for key, value in written.items()}
     if isinstance(written, list):
-        beside = resolved if isinstance(resolved, list) else []
-        return [_whole(value, other) for value, other in itertools.zip_longest(written, beside[: len(written)])]
+        known = resolved if isinstance(resolved, list) else []
+        return [_whole(value, other) for value, other in itertools.zip_longest(written, known[: len(written)])]
     return resolved if isinstance(written, str) and isinstance(resolved, Mapping) and "content" in resolved else written
 
 

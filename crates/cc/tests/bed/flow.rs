@@ -61,7 +61,7 @@ pub struct Flow<C> {
     started_at: Time,
     new_sent: u64,
     /// Lost and to be sent again.
-    owed: VecDeque<usize>,
+    to_retransmit: VecDeque<usize>,
     flight: VecDeque<Packet>,
     sent: u64,
     data: Vec<Data>,
@@ -133,7 +133,7 @@ impl<C: CongestionControl> Flow<C> {
             app_rate: None,
             started_at: now,
             new_sent: 0,
-            owed: VecDeque::new(),
+            to_retransmit: VecDeque::new(),
             flight: VecDeque::new(),
             sent: 0,
             data: Vec::new(),
@@ -180,7 +180,7 @@ impl<C: CongestionControl> Flow<C> {
 
     /// When the next packet is there to send.
     fn available_at(&self, now: Time) -> Option<Time> {
-        if !self.owed.is_empty() {
+        if !self.to_retransmit.is_empty() {
             return Some(now);
         }
         if let Some(rate) = self.app_rate {
@@ -211,8 +211,8 @@ impl<C: CongestionControl> Flow<C> {
             }
             (self.first_send_time, self.delivered_time) = (now, now);
         }
-        let is_retransmission = !self.owed.is_empty();
-        let seq = self.owed.pop_front().unwrap_or_else(|| {
+        let is_retransmission = !self.to_retransmit.is_empty();
+        let seq = self.to_retransmit.pop_front().unwrap_or_else(|| {
             self.new_sent += 1;
             self.backlog = self.backlog.map(|left| left - 1);
             self.data.push(Data::Sent);
@@ -331,7 +331,7 @@ impl<C: CongestionControl> Flow<C> {
         self.lost += 1;
         self.holes += u32::from(self.data[packet.seq] == Data::Sent);
         self.data[packet.seq] = Data::Lost;
-        self.owed.push_back(packet.seq);
+        self.to_retransmit.push_back(packet.seq);
         let event = PacketLost {
             offset: packet.seq as u64 * u64::from(MSS),
             payload_bytes: MSS,

@@ -1,9 +1,9 @@
-//! Skips rounds in which nothing special happens: each packet that arrives releases another, and either the window keeps the link busy and
-//! the queue holds it, or the window leaves the link idle and nothing waits.
+//! Skips rounds in a steady state: each packet that arrives releases another, and either the window keeps the link busy without overflowing
+//! the queue, or it leaves the link partly idle and the queue empty.
 //!
-//! On a busy link, after so many packets, everything in flight is as before but so many packets' time later; on an idle one the same holds
-//! after a window, a round trip later. So the sender is updated one round trip at a time, and the packets in flight are shifted. Slow
-//! start, losses and their repair are played packet by packet, and so are paced senders.
+//! On a busy link the packets in flight look the same after n packets, shifted by n transmission times; on an idle one after a window,
+//! shifted by a round trip. So the sender is updated one round trip at a time, and the packets in flight are shifted. Slow start, loss
+//! recovery and paced senders are simulated packet by packet.
 
 use super::flow::{Flow, Sent};
 use super::link::{Fifo, Link};
@@ -11,16 +11,16 @@ use super::{Connection, length};
 use playpath_cc::{Ack, RateSample};
 
 /// Fewer packets than this are sent one by one.
-const FEWEST: u64 = 8;
-/// On an idle link the window is the sender's rate, and a control that grows towards a target hears of a round trip in so many parts: of one
-/// it would grow by 3 to 5 % too much, of so many by less than 1 %.
+const MIN_PACKETS: u64 = 8;
+/// On an idle link the window determines the sender's rate. A round trip is acknowledged in this many parts: with a single one, a control
+/// that grows towards a target would grow by 3 to 5 % too much; with these by less than 1 %.
 const PARTS: u64 = 8;
 const AT_THE_END: f64 = 3.0;
 
 impl Connection<'_> {
-    /// Send up to `left` packets of a transfer in whole rounds from `now` on: how many, and when it is then.
+    /// Send up to `left` packets of a transfer in whole rounds from `now` on. Returns how many, and the time afterwards.
     pub(super) fn cruise(&mut self, now: f64, left: u64) -> Option<(u64, f64)> {
-        if left < FEWEST || !self.flow.is_full() {
+        if left < MIN_PACKETS || !self.flow.is_full() {
             return None;
         }
         let (service, lasts_s) = self.link.steadily(now, self.flow.deployed.mss + self.flow.deployed.header)?;
@@ -38,11 +38,11 @@ impl Connection<'_> {
                 break;
             }
             let round = (window as u64).min(left - sent);
-            let clear = self.link.spared(round);
+            let clear = self.link.before_loss(round);
             // On an idle link, part of a window does not shift the packets in flight, and the packets that the window grew by leave at
             // once.
             let is_shifted = clear == window as u64
-                && window <= f64::from(self.flow.out_packets) + AT_THE_END
+                && window <= f64::from(self.flow.packets_out) + AT_THE_END
                 && at + 2.0 * round_s <= now + lasts_s;
             if clear == 0 || !is_busy && !is_shifted {
                 break;
@@ -51,11 +51,15 @@ impl Connection<'_> {
             sent += clear;
             let (takes, most) =
                 if is_busy { (clear as f64 * service, clear) } else { (round_s, clear.div_ceil(PARTS)) };
-            let mut heard = 0;
-            while heard < clear {
-                let packets = most.min(clear - heard);
-                heard += packets;
-                self.flow.hear_of(packets as u32, at + takes * heard as f64 / clear as f64, service);
+            let mut acknowledged = 0;
+            while acknowledged < clear {
+                let packets = most.min(clear - acknowledged);
+                acknowledged += packets;
+                self.flow.acknowledge_together(
+                    packets as u32,
+                    at + takes * acknowledged as f64 / clear as f64,
+                    service,
+                );
             }
             at += takes;
             if clear < round {
@@ -72,19 +76,18 @@ impl Connection<'_> {
 }
 
 impl Flow<'_> {
-    /// The window is out, past slow start, and nothing is lost.
+    /// The whole window is in flight, past slow start, and nothing is lost.
     fn is_full(&self) -> bool {
         self.deployed.is_window_based()
             && !self.is_repairing()
             && self.recovery.is_none()
-            && self.control.cwnd() < f64::from(self.out_packets) + 1.0
+            && self.control.cwnd() < f64::from(self.packets_out) + 1.0
             && self.control.cwnd() >= self.control.ssthresh()
     }
 
-    /// Nothing is paced, and all of it leaves the link one behind the other, a round trip of it or more (true); or none waits for another
-    /// (false).
+    /// Without pacing: true if the packets in flight leave the link back to back for at least a round trip, false if none of them waits.
     fn is_steady(&self, service: f64) -> Option<bool> {
-        let count = f64::from(self.out_packets);
+        let count = f64::from(self.packets_out);
         let spread = self.out.back()?.acked_at - self.out.front()?.acked_at;
         let is_paced = self.pacing_rate().is_some_and(|rate| rate * service < 8.0 * self.deployed.mss);
         let is_busy = count * service >= self.rtt_s + 2.0 * service;
@@ -92,13 +95,12 @@ impl Flow<'_> {
         (!is_paced && spread <= most).then_some(is_busy)
     }
 
-    /// The ACKs of so many packets, the last of them at `now`.
-    fn hear_of(&mut self, packets: u32, now: f64, service: f64) {
-        let (mss, out) = (self.deployed.mss as u32, self.out_packets);
+    /// Process the ACKs of this many packets as one, the last of them at `now`.
+    fn acknowledge_together(&mut self, packets: u32, now: f64, service: f64) {
+        let (mss, out) = (self.deployed.mss as u32, self.packets_out);
         let rtt = (f64::from(out) * service).max(self.rtt_s + service);
         self.srtt += (rtt - self.srtt) * f64::from(packets.min(8)) / 8.0;
-        let rate =
-            (!self.is_deaf_to_rates).then(|| RateSample::new(packets, length(f64::from(packets) * service), mss));
+        let rate = (!self.ignores_rates).then(|| RateSample::new(packets, length(f64::from(packets) * service), mss));
         let ack = Ack {
             rtt: Some(length(rtt)),
             rate,
@@ -136,8 +138,7 @@ impl Sent {
 }
 
 impl Link<'_> {
-    /// Seconds that a packet of so many bytes takes, and for how many seconds behind those in the queue it does; none where somebody else
-    /// is in the queue.
+    /// Transmission time of a packet, and for how many seconds after the queued packets it stays the same; `None` with a neighbour.
     fn steadily(&self, now: f64, bytes: f64) -> Option<(f64, f64)> {
         if self.neighbour.is_some() {
             return None;
@@ -150,24 +151,24 @@ impl Link<'_> {
         Some((service, course.get(next).map_or(f64::INFINITY, |piece| piece.0 + lag - begin)))
     }
 
-    /// Packets that may be out, of which `path` are on their way outside the queue.
+    /// Maximum number of packets in flight, of which `path` are outside the queue.
     fn holds(&self, path: f64) -> f64 {
         self.fifo.limit.map_or(f64::INFINITY, |limit| limit as f64 + path)
     }
 
     /// The number of the next `packets` before the first one that is lost at random.
-    fn spared(&mut self, packets: u64) -> u64 {
-        self.loss.as_mut().map_or(packets, |loss| loss.spared(packets))
+    fn before_loss(&mut self, packets: u64) -> u64 {
+        self.loss.as_mut().map_or(packets, |loss| loss.before_loss(packets))
     }
 
-    /// Let so many of those packets leave.
+    /// Send this many of those packets.
     fn leave(&mut self, packets: u64) {
         if let Some(loss) = self.loss.as_mut() {
-            loss.spared -= packets;
+            loss.before_loss -= packets;
         }
     }
 
-    /// All that is in the queue is there so much later.
+    /// Shift the queue by this time.
     fn pass(&mut self, seconds: f64) {
         self.fifo.free_at += seconds;
         self.fifo.leaving.iter_mut().for_each(|at| *at += seconds);

@@ -13,11 +13,11 @@ pub(super) struct Flow<'a> {
     pub control: Box<dyn CongestionControl>,
     /// Round trip without queueing.
     pub(super) rtt_s: f64,
-    /// Sent, and not known to be delivered or lost.
+    /// Sent, and not yet known to be delivered or lost.
     pub(super) out: VecDeque<Sent>,
     /// Packets in it, and how many of them are lost.
-    pub(super) out_packets: u32,
-    pub(super) out_lost: u32,
+    pub(super) packets_out: u32,
+    pub(super) lost_out: u32,
     pub delivered: u64,
     pub(super) delivered_at: f64,
     pub(super) first_sent_at: f64,
@@ -27,23 +27,23 @@ pub(super) struct Flow<'a> {
     pub(super) round_end: u64,
     pub srtt: f64,
     min_rtt: f64,
-    /// Most packets out in this transfer.
-    pub most_out: u32,
+    /// Maximum of `packets_out` in this transfer.
+    pub max_in_flight: u32,
     has_started: bool,
     /// Whether the control only needs ACKs, so that no rates are measured for it and it is not informed of sent packets.
-    pub(super) is_deaf_to_rates: bool,
-    /// Rates are the application's until so many packets are delivered: in the first round trip of a transfer, and while its end is
-    /// repaired.
+    pub(super) ignores_rates: bool,
+    /// Rate samples are application-limited until this many packets are delivered: in the first round trip of a transfer, and while its end
+    /// is recovered.
     app_limited_until: u64,
     pub lost: u64,
     /// Positions of packets that were found lost: those not yet retransmitted, and those not yet delivered.
-    pub(super) due: VecDeque<u64>,
+    pub(super) to_retransmit: VecDeque<u64>,
     pub(super) unrepaired: VecDeque<u64>,
-    /// New packets that were sent, and that are known to be delivered or lost: a packet's place is how many were sent before it.
+    /// Number of new packets sent, and of those known to be delivered or lost. A packet's place is the number of new packets before it.
     pub(super) places: u64,
     pub(super) settled: u64,
-    /// Lost, and not found yet; and found lost since the last ACK.
-    pub(super) missing: VecDeque<Sent>,
+    /// Lost packets not yet detected; and the number detected since the last ACK.
+    pub(super) undetected: VecDeque<Sent>,
     pub(super) newly_lost: u32,
     pub(super) recovery: Option<Recovery>,
 }
@@ -60,7 +60,7 @@ pub(super) struct Sent {
     pub delivered: u64,
     pub delivered_at: f64,
     pub place: u64,
-    pub is_again: bool,
+    pub is_retransmission: bool,
     pub is_app_limited: bool,
     pub is_lost: bool,
     pub lost_until_then: u64,
@@ -74,14 +74,14 @@ pub(super) struct Group {
     pub payload_bytes: f64,
     /// When the first of them has left the link.
     pub first_left_at: f64,
-    pub is_again: bool,
+    pub is_retransmission: bool,
 }
 
-/// A paced sender's packets are followed together, this part of its window or so many at most.
+/// A paced sender's packets are simulated in groups of at most this fraction of its window or this many.
 const WINDOW_PART: f64 = 16.0;
-const MOST_TOGETHER: f64 = 16.0;
-/// Of a sender that hears of windows alone, two: there is an ACK of every second packet (RFC 9000 §13.2.2), and how far ACKs are apart ends
-/// HyStart's slow start.
+const MAX_TOGETHER: f64 = 16.0;
+/// Group size of a paced sender whose control ignores rates: every second packet is acknowledged (RFC 9000 §13.2.2), and HyStart depends on
+/// the spacing of ACKs.
 const EVERY_SECOND: f64 = 2.0;
 
 impl<'a> Flow<'a> {
@@ -91,8 +91,8 @@ impl<'a> Flow<'a> {
             control: deployed.start(),
             rtt_s,
             out: VecDeque::with_capacity(64),
-            out_packets: 0,
-            out_lost: 0,
+            packets_out: 0,
+            lost_out: 0,
             delivered: 0,
             delivered_at: 0.0,
             first_sent_at: 0.0,
@@ -102,25 +102,25 @@ impl<'a> Flow<'a> {
             round_end: 0,
             srtt: rtt_s,
             min_rtt: rtt_s,
-            most_out: 0,
+            max_in_flight: 0,
             has_started: false,
-            is_deaf_to_rates: matches!(deployed.control.name, "cubic" | "newreno"),
+            ignores_rates: matches!(deployed.control.name, "cubic" | "newreno"),
             app_limited_until: 0,
             lost: 0,
-            due: VecDeque::new(),
+            to_retransmit: VecDeque::new(),
             unrepaired: VecDeque::new(),
             places: 0,
             settled: 0,
-            missing: VecDeque::new(),
+            undetected: VecDeque::new(),
             newly_lost: 0,
             recovery: None,
         }
     }
 
     /// Note that nothing is left to send although the window has room.
-    pub fn limited_by_application(&mut self) {
+    pub fn mark_app_limited(&mut self) {
         if self.sent > 0 && self.has_room() {
-            self.app_limited_until = self.delivered + u64::from(self.out_packets);
+            self.app_limited_until = self.delivered + u64::from(self.packets_out);
         }
     }
 
@@ -135,21 +135,21 @@ impl<'a> Flow<'a> {
     /// Stop tracking the packets in flight and any recovery.
     pub fn forget(&mut self) {
         self.out.clear();
-        (self.out_packets, self.out_lost) = (0, 0);
-        self.due.clear();
+        (self.packets_out, self.lost_out) = (0, 0);
+        self.to_retransmit.clear();
         self.unrepaired.clear();
-        self.missing.clear();
+        self.undetected.clear();
         self.settled = self.places;
         self.recovery = None;
     }
 
-    /// Something that was lost has not arrived yet.
+    /// Whether lost packets have not been delivered yet.
     pub fn is_repairing(&self) -> bool {
-        self.is_due() || self.out_lost > 0
+        self.has_retransmissions() || self.lost_out > 0
     }
 
-    pub fn is_due(&self) -> bool {
-        !self.due.is_empty()
+    pub fn has_retransmissions(&self) -> bool {
+        !self.to_retransmit.is_empty()
     }
 
     pub fn may_send(&self, now: f64) -> bool {
@@ -161,39 +161,39 @@ impl<'a> Flow<'a> {
         if allowed.is_some_and(|allowed| allowed < 1.0 && !self.out.is_empty()) {
             return false;
         }
-        self.out_packets < (self.control.cwnd() as u32).max(1)
+        self.packets_out < (self.control.cwnd() as u32).max(1)
     }
 
-    /// The number of new packets that are tracked together.
+    /// The number of new packets that are simulated as a group.
     pub fn together(&self) -> u64 {
         let is_reduced = self.recovery.is_some_and(|recovery| recovery.allowed.is_some());
-        let is_paced = !self.is_deaf_to_rates || self.deployed.paced_by.is_some();
+        let is_paced = !self.ignores_rates || self.deployed.paced_by.is_some();
         if is_reduced || !is_paced {
             return 1;
         }
         let cwnd = libm::floor(self.control.cwnd());
-        let room = cwnd - f64::from(self.out_packets);
-        let most = if self.is_deaf_to_rates { EVERY_SECOND } else { (cwnd / WINDOW_PART).min(MOST_TOGETHER) };
+        let room = cwnd - f64::from(self.packets_out);
+        let most = if self.ignores_rates { EVERY_SECOND } else { (cwnd / WINDOW_PART).min(MAX_TOGETHER) };
         most.min(room).max(1.0) as u64
     }
 
-    /// Packets leave; `fate` is that of the last of them, and if it is that it is lost, it is alone.
+    /// Send a group; `fate` is that of its last packet. A lost packet is a group of its own.
     pub fn transmit(&mut self, now: f64, group: Group, fate: Fate) {
         if self.out.is_empty() {
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
-        let Group { packets, payload_bytes, first_left_at, is_again } = group;
-        let prior_in_flight = self.out_packets + packets - 1;
-        if !self.is_deaf_to_rates {
+        let Group { packets, payload_bytes, first_left_at, is_retransmission } = group;
+        let prior_in_flight = self.packets_out + packets - 1;
+        if !self.ignores_rates {
             let payload_bytes = payload_bytes as u32;
-            let sent = PacketSent { now: time(now), payload_bytes, is_retransmission: is_again, prior_in_flight };
+            let sent = PacketSent { now: time(now), payload_bytes, is_retransmission, prior_in_flight };
             self.control.on_packet_sent(&sent);
         }
         let new = self.places;
-        let place = if is_again { self.due.pop_front().unwrap_or(new) } else { new };
-        self.places += u64::from(packets) * u64::from(!is_again);
-        self.out_packets += packets;
-        self.out_lost += u32::from(fate.is_lost);
+        let place = if is_retransmission { self.to_retransmit.pop_front().unwrap_or(new) } else { new };
+        self.places += u64::from(packets) * u64::from(!is_retransmission);
+        self.packets_out += packets;
+        self.lost_out += u32::from(fate.is_lost);
         self.out.push_back(Sent {
             packets,
             at: now,
@@ -203,7 +203,7 @@ impl<'a> Flow<'a> {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             place,
-            is_again,
+            is_retransmission,
             is_app_limited: self.app_limited_until > 0,
             is_lost: fate.is_lost,
             lost_until_then: self.lost,
@@ -215,7 +215,7 @@ impl<'a> Flow<'a> {
             recovery.allowed = recovery.allowed.map(|allowed| allowed - 1.0);
         }
         self.last_sent_at = Some(now);
-        self.most_out = self.most_out.max(self.out_packets);
+        self.max_in_flight = self.max_in_flight.max(self.packets_out);
         if let Some(rate) = self.pacing_rate() {
             let takes = payload_bytes * 8.0 / rate.max(1.0);
             let burst = self.deployed.burst / f64::from(packets);
@@ -223,25 +223,25 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// bit/s of the control, or of the transport.
+    /// Pacing rate of the control, else of the transport, in bit/s.
     pub(super) fn pacing_rate(&self) -> Option<f64> {
         let own = self.control.pacing_rate().map(|rate| rate.as_bits_per_sec() as f64);
         let of_window = |gain| gain * self.control.cwnd() * self.deployed.mss * 8.0 / self.srtt;
         own.or(self.deployed.paced_by.map(of_window))
     }
 
-    /// Send so many packets back to back, of which only the end is known.
+    /// Send this many packets back to back without simulating each; `end` is when the last has left the link.
     pub fn skip(&mut self, packets: u64, end: f64) {
         self.sent += packets;
-        self.delivered = self.sent - u64::from(self.out_packets);
+        self.delivered = self.sent - u64::from(self.packets_out);
         self.last_sent_at = Some((end - self.rtt_s).max(self.last_sent_at.unwrap_or(0.0)));
     }
 
     pub fn next_event(&mut self, now: f64) -> f64 {
         let paced = if self.has_room() { self.paced_until } else { f64::INFINITY };
         if self.deployed.paced_by.is_some() && paced < f64::INFINITY {
-            // A window that only pacing leaves room in counts as used (RFC 9002 §7.8).
-            self.most_out = self.most_out.max(self.control.cwnd() as u32);
+            // A window that is underused only because of pacing counts as used (RFC 9002 §7.8).
+            self.max_in_flight = self.max_in_flight.max(self.control.cwnd() as u32);
         }
         match self.out.front() {
             Some(sent) if sent.acked_at <= paced => self.acknowledge(),
@@ -256,8 +256,8 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// A transfer without end goes on to `until`.
-    pub fn keep_busy(&mut self, until: f64, fifo: &mut Fifo) {
+    /// Continue an endless transfer up to `until`.
+    pub fn send_until(&mut self, until: f64, fifo: &mut Fifo) {
         let (payload_bytes, wire_bytes) = (self.deployed.mss, self.deployed.mss + self.deployed.header);
         let mut now = self.last_sent_at.unwrap_or(0.0);
         if now > until {
@@ -267,8 +267,8 @@ impl<'a> Flow<'a> {
         loop {
             while self.may_send(now) {
                 let fate = fifo.offer(now, wire_bytes);
-                let (first_left_at, is_again) = (fate.left_at, self.is_due());
-                let group = Group { packets: 1, payload_bytes, first_left_at, is_again };
+                let (first_left_at, is_retransmission) = (fate.left_at, self.has_retransmissions());
+                let group = Group { packets: 1, payload_bytes, first_left_at, is_retransmission };
                 self.transmit(now, group, fate);
             }
             match self.out.front() {
@@ -278,14 +278,14 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// What is out next is known to be delivered, and what was lost before it with it: a loss is found by the ACK of a later packet. Lost ones
-    /// with none delivered behind them are found by a probe after another round trip (RFC 8985 §7: two round trips after the last packet).
+    /// Process the next ACK, which also reveals losses before it. Losses without a later delivery are detected by a probe after another round
+    /// trip (RFC 8985 §7: two round trips after the last packet).
     pub fn acknowledge(&mut self) -> f64 {
         let Some(sent) = self.out.pop_front() else { return f64::INFINITY };
-        let prior_in_flight = self.out_packets;
+        let prior_in_flight = self.packets_out;
         if sent.is_lost {
-            self.missing.push_back(sent);
-            if self.out_lost < self.out_packets {
+            self.undetected.push_back(sent);
+            if self.lost_out < self.packets_out {
                 return sent.acked_at;
             }
             let now = sent.acked_at + self.srtt;
@@ -293,19 +293,19 @@ impl<'a> Flow<'a> {
             return now;
         }
         let now = sent.acked_at;
-        self.out_packets -= sent.packets;
+        self.packets_out -= sent.packets;
         self.delivered += u64::from(sent.packets);
-        if !sent.is_again {
+        if !sent.is_retransmission {
             self.settled = sent.place + u64::from(sent.packets);
         } else if let Ok(index) = self.unrepaired.binary_search(&sent.place) {
             self.unrepaired.remove(index);
         }
-        if !self.missing.is_empty() {
+        if !self.undetected.is_empty() {
             self.notice(now, prior_in_flight);
         }
         self.recover(now, &sent, prior_in_flight);
         if let Some(recovery) = self.recovery.as_mut() {
-            recovery.deliver(libm::floor(self.control.cwnd()), f64::from(sent.packets), f64::from(self.out_packets));
+            recovery.deliver(libm::floor(self.control.cwnd()), f64::from(sent.packets), f64::from(self.packets_out));
         }
         if self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
@@ -329,7 +329,7 @@ impl<'a> Flow<'a> {
         if round_start {
             self.round_end = self.delivered;
         }
-        let rate = (!self.is_deaf_to_rates).then(|| RateSample {
+        let rate = (!self.ignores_rates).then(|| RateSample {
             is_app_limited: sent.is_app_limited,
             prior_delivered: sent.delivered,
             lost: (self.lost - sent.lost_until_then) as u32,
@@ -338,15 +338,15 @@ impl<'a> Flow<'a> {
             ..RateSample::new(delivered, length(interval), mss)
         });
         let cwnd = self.control.cwnd();
-        let may_grow = self.recovery.is_none() && cwnd < f64::from(self.most_out) + 1.0
-            || (cwnd < self.control.ssthresh() && cwnd < 2.0 * f64::from(self.most_out));
+        let may_grow = self.recovery.is_none() && cwnd < f64::from(self.max_in_flight) + 1.0
+            || (cwnd < self.control.ssthresh() && cwnd < 2.0 * f64::from(self.max_in_flight));
         let newly_lost = std::mem::take(&mut self.newly_lost);
         let plain = Ack::new(sent.packets, mss);
         Ack { rtt: Some(length(rtt)), rate, newly_lost, prior_in_flight, may_grow, round_start, ..plain }
     }
 
     pub fn view(&self, now: f64) -> View<'static> {
-        let out = self.out_packets;
+        let out = self.packets_out;
         View {
             srtt: length(self.srtt),
             min_rtt: length(self.min_rtt),

@@ -18,7 +18,7 @@ pub(crate) struct Link<'a> {
     pub(super) rtt_s: f64,
     pub(super) loss: Option<Loss>,
     pub(super) neighbour: Option<Flow<'a>>,
-    /// The connection's packets that the queue did not hold.
+    /// The connection's packets that the queue dropped.
     pub(super) dropped: f64,
 }
 
@@ -29,16 +29,16 @@ pub(super) struct Loss {
     draws: Stream,
     /// If the number of lost packets of a transfer is known: (packets, lost packets).
     of_transfer: Option<(f64, f64)>,
-    /// The losses that the log counts, minus those that the queue has dropped so far, which must not count as noise as well.
+    /// The losses that the log counts, minus the queue's drops so far, which must not count as random losses as well.
     counted: f64,
     /// The number of next packets that are known not to be lost, and whether the one after them is known to be lost.
-    pub(super) spared: u64,
+    pub(super) before_loss: u64,
     is_next: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fate {
-    /// The last bit has left; of a packet that the queue drops, of what was in the queue then.
+    /// When the last bit has left; of a dropped packet, when the queue at that time has drained.
     pub left_at: f64,
     pub is_lost: bool,
 }
@@ -66,7 +66,7 @@ impl<'a> Link<'a> {
         link
     }
 
-    /// Limit the queue to so many packets; `None`: unlimited.
+    /// Limit the queue to this many packets; `None`: unlimited.
     pub fn queueing(mut self, packets: Option<u32>) -> Link<'a> {
         self.fifo.limit = packets.map(|packets| packets as usize);
         self
@@ -80,24 +80,24 @@ impl<'a> Link<'a> {
             draws: draws(),
             of_transfer: None,
             counted: 0.0,
-            spared: 0,
+            before_loss: 0,
             is_next: false,
         });
         self
     }
 
-    /// Of the next `packets`, `lost` are lost at random, if packets are: a log that counts them tells the sender's history.
+    /// Of the next `packets`, `lost` are lost at random if the link has random losses, so that the sender's state follows the log.
     pub(super) fn expect(&mut self, packets: f64, lost: Option<f64>) {
         if let Some(loss) = self.loss.as_mut() {
-            // A packet that was lost twice was sent again twice.
-            let of_new = |lost| by_noise(loss.share, packets, lost) * (1.0 - loss.share);
+            // Retransmissions can be lost as well, so new packets account for only part of the losses.
+            let of_new = |lost| random_losses(loss.share, packets, lost) * (1.0 - loss.share);
             loss.of_transfer = lost.map(|lost| (packets, of_new(lost)));
             loss.counted = lost.unwrap_or(0.0);
         }
     }
 
     /// Add an endless competing transfer to the queue; `number` selects its phase.
-    pub fn beside(mut self, neighbour: &'a Deployed, number: u64) -> Link<'a> {
+    pub fn shared_with(mut self, neighbour: &'a Deployed, number: u64) -> Link<'a> {
         let mut flow = Flow::new(neighbour, self.rtt_s);
         flow.last_sent_at = Some(PHASE_S * number as f64);
         self.neighbour = Some(flow);
@@ -105,19 +105,19 @@ impl<'a> Link<'a> {
     }
 
     #[inline]
-    pub(super) fn offer(&mut self, now: f64, bytes: f64, is_again: bool) -> Fate {
+    pub(super) fn offer(&mut self, now: f64, bytes: f64, is_retransmission: bool) -> Fate {
         if let Some(neighbour) = self.neighbour.as_mut() {
-            neighbour.keep_busy(now, &mut self.fifo);
+            neighbour.send_until(now, &mut self.fifo);
         }
         let fate = self.fifo.offer(now, bytes);
-        let is_struck = self.loss.as_mut().is_some_and(|loss| loss.strikes(is_again)) && !fate.is_lost;
+        let is_random_loss = self.loss.as_mut().is_some_and(|loss| loss.loses(is_retransmission)) && !fate.is_lost;
         if fate.is_lost {
             self.dropped += 1.0;
             if let Some(loss) = self.loss.as_mut() {
-                loss.explain_one();
+                loss.count_drop();
             }
         }
-        Fate { is_lost: fate.is_lost || is_struck, ..fate }
+        Fate { is_lost: fate.is_lost || is_random_loss, ..fate }
     }
 
     /// Whether the link is plain: nothing is lost, whatever the window, and there is no neighbour.
@@ -125,20 +125,20 @@ impl<'a> Link<'a> {
         self.fifo.limit.is_none() && self.loss.is_none() && self.neighbour.is_none()
     }
 
-    /// Let the course be so many seconds behind the connection's clock from now on.
+    /// Shift the course by this many seconds relative to the connection's clock from now on.
     pub(super) fn lag(&mut self, seconds: f64) {
         self.fifo.lag = seconds;
     }
 
-    /// Transmission time of so many bytes, at the link's rate or the greatest one of its course.
+    /// Transmission time of this many bytes at the link's rate, or at the maximum rate of its course.
     pub(super) fn service(&self, bytes: f64) -> f64 {
         bytes / self.fifo.bytes_per_s
     }
 }
 
-/// Of `lost` packets out of `packets`, what a path takes that loses a share of them. Where that is more than it may take (two deviations of a
-/// Poisson number above its mean, and one at least), a queue lost most of them, or a burst, and it took what it does on average.
-fn by_noise(share: f64, packets: f64, lost: f64) -> f64 {
+/// How many of `lost` packets were random losses of a path that loses this share. If there are too many (more than two deviations above the
+/// mean of a Poisson distribution, and at least one), the queue or a burst lost most of them, and the mean is assumed.
+fn random_losses(share: f64, packets: f64, lost: f64) -> f64 {
     let mean = share * packets;
     let most = (mean + 2.0 * libm::sqrt(mean)).max(1.0);
     (if lost > most { mean } else { lost }).min(packets)
@@ -146,20 +146,20 @@ fn by_noise(share: f64, packets: f64, lost: f64) -> f64 {
 
 impl Loss {
     /// The number of the next `packets` before the first lost one.
-    pub(super) fn spared(&mut self, packets: u64) -> u64 {
-        let is_rest_spared = !self.is_next && self.of_transfer.is_some_and(|(_, lost)| lost <= 0.0);
-        if is_rest_spared {
-            self.spared = self.spared.max(packets);
+    pub(super) fn before_loss(&mut self, packets: u64) -> u64 {
+        let loses_no_more = !self.is_next && self.of_transfer.is_some_and(|(_, lost)| lost <= 0.0);
+        if loses_no_more {
+            self.before_loss = self.before_loss.max(packets);
         }
-        while self.spared < packets && !self.is_next {
+        while self.before_loss < packets && !self.is_next {
             self.is_next = self.draw();
-            self.spared += u64::from(!self.is_next);
+            self.before_loss += u64::from(!self.is_next);
         }
-        self.spared.min(packets)
+        self.before_loss.min(packets)
     }
 
-    /// The queue dropped one of those that the log counts.
-    fn explain_one(&mut self) {
+    /// The queue dropped one of the losses that the log counts.
+    fn count_drop(&mut self) {
         self.counted -= 1.0;
         if let Some((_, lost)) = self.of_transfer.as_mut() {
             *lost = lost.min(self.counted.max(0.0));
@@ -167,31 +167,31 @@ impl Loss {
     }
 
     #[inline]
-    pub(super) fn strikes(&mut self, is_again: bool) -> bool {
-        if is_again {
+    pub(super) fn loses(&mut self, is_retransmission: bool) -> bool {
+        if is_retransmission {
             return self.draws.chance(self.share);
         }
-        if self.spared > 0 {
-            self.spared -= 1;
+        if self.before_loss > 0 {
+            self.before_loss -= 1;
             return false;
         }
         std::mem::take(&mut self.is_next) || self.draw()
     }
 
-    /// Whether a packet that is new is lost.
+    /// Whether a new packet is lost.
     fn draw(&mut self) -> bool {
         let Some((packets, lost)) = self.of_transfer.as_mut() else { return self.draws.chance(self.share) };
-        let strikes = self.draws.chance(*lost / packets.max(1.0));
+        let loses = self.draws.chance(*lost / packets.max(1.0));
         *packets -= 1.0;
-        *lost -= f64::from(u8::from(strikes));
-        strikes
+        *lost -= f64::from(u8::from(loses));
+        loses
     }
 }
 
 pub(super) struct Fifo<'a> {
-    /// Bytes on the wire per second; on a course the greatest.
+    /// Wire bytes per second; the maximum of a course.
     bytes_per_s: f64,
-    /// Bytes of the packet before and the seconds that they take: most packets are full.
+    /// Size and transmission time of the previous packet, a cache, since most packets are full.
     before: (f64, f64),
     pub(super) course: Option<&'a [(f64, f64)]>,
     /// The piece of the course in which the previous packet began; the next one begins there or little later.
@@ -200,7 +200,7 @@ pub(super) struct Fifo<'a> {
     pub(super) lag: f64,
     pub(super) free_at: f64,
     pub(super) limit: Option<usize>,
-    /// When each packet that is in it leaves, where there is a limit.
+    /// When each queued packet leaves, if there is a limit.
     pub(super) leaving: VecDeque<f64>,
 }
 

@@ -38,14 +38,14 @@ impl Flow<'_> {
     /// Declare missing packets lost; the window shrinks once per recovery.
     pub(super) fn notice(&mut self, now: f64, prior_in_flight: u32) {
         let mss = self.deployed.mss as u32;
-        let first_sent_at = self.missing[0].at;
-        self.newly_lost = self.missing.len() as u32;
-        while let Some(sent) = self.missing.pop_front() {
-            self.out_packets -= 1;
-            self.out_lost -= 1;
+        let first_sent_at = self.undetected[0].at;
+        self.newly_lost = self.undetected.len() as u32;
+        while let Some(sent) = self.undetected.pop_front() {
+            self.packets_out -= 1;
+            self.lost_out -= 1;
             self.lost += 1;
-            self.due.push_back(sent.place);
-            if !sent.is_again {
+            self.to_retransmit.push_back(sent.place);
+            if !sent.is_retransmission {
                 self.settled = self.settled.max(sent.place + 1);
                 self.unrepaired.push_back(sent.place);
             }

@@ -84,7 +84,7 @@ fn beside_a_neighbour_a_transfer_gets_a_part_and_its_first_byte_waits() {
     let deployed = Deployed::linux("cubic").unwrap();
     let serve = |is_shared| {
         let link = Link::new(12e6, RTT_S).queueing(Some(100));
-        let mut connection = Connection::new(&deployed, if is_shared { link.beside(&deployed, 0) } else { link });
+        let mut connection = Connection::new(&deployed, if is_shared { link.shared_with(&deployed, 0) } else { link });
         (0..6).map(|_| connection.serve(&transfer(2_000), 2.0)).collect::<Vec<_>>()
     };
     let (alone, shared) = (serve(false), serve(true));
@@ -116,7 +116,7 @@ fn of_a_transfer_whose_losses_are_known_as_many_packets_are_lost() {
 
 #[test]
 fn a_round_trip_at_a_time_takes_as_long_as_packet_by_packet() {
-    // On a course whose rate is told anew every millisecond, every packet is played.
+    // With a new piece of the course every millisecond, every packet is simulated.
     for (name, queue, loss) in
         [("cubic", 130, 0.0), ("newreno", 45, 0.0), ("cubic", 130, 0.002), ("cubic/quic", 130, 0.0)]
     {
@@ -127,7 +127,7 @@ fn a_round_trip_at_a_time_takes_as_long_as_packet_by_packet() {
                 let mut connection = Connection::new(&deployed, link.queueing(Some(queue)).losing(loss, seed));
                 (0..12).map(|_| connection.serve(&transfer(1_000), 0.5).took_s).sum::<f64>()
             };
-            // Two plays part where a loss comes a packet later: eight of each tell.
+            // Two plays diverge when a loss happens a packet later, so the mean of eight of each is compared.
             let quick: f64 = (0..8).map(|seed| time(Link::new(rate, RTT_S), seed)).sum();
             let slow: f64 = (0..8).map(|seed| time(Link::on(&course, RTT_S), seed)).sum();
             let off = quick / slow - 1.0;
@@ -166,11 +166,11 @@ fn what_is_known_not_to_be_lost_is_the_seed_s_as_what_is_sent_one_by_one() {
         let mut found = vec![];
         let mut at = 0;
         while at < 200 {
-            let spared = if step > 0 { loss.spared(step.min(200 - at)) } else { 0 };
-            loss.spared -= spared;
-            at += spared;
-            if at < 200 && spared < step.max(1) {
-                if loss.strikes(false) {
+            let before_loss = if step > 0 { loss.before_loss(step.min(200 - at)) } else { 0 };
+            loss.before_loss -= before_loss;
+            at += before_loss;
+            if at < 200 && before_loss < step.max(1) {
+                if loss.loses(false) {
                     found.push(at);
                 }
                 at += 1;

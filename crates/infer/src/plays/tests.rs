@@ -12,8 +12,8 @@ fn transfers() -> Vec<Transfer> {
     (0..12).map(one).collect()
 }
 
-fn what<'a>(transfers: &'a [Transfer], deployed: &'a Deployed, reading: Reading) -> What<'a> {
-    What { transfers, deployed, rtt: 0.05, reading, grain: &Grain::FINE }
+fn what<'a>(transfers: &'a [Transfer], deployed: &'a Deployed, reading: Reading) -> PlayedSession<'a> {
+    PlayedSession { transfers, deployed, rtt: 0.05, reading, grain: &Grain::FINE }
 }
 
 #[test]
@@ -38,11 +38,11 @@ fn where_a_queue_overflows_times_are_a_matter_of_luck() {
     let (transfers, cubic) = (transfers(), Deployed::linux("cubic").unwrap());
     let reading = Reading { queue: Some(15), ..Reading::PLAIN };
     let played = Played::new(what(&transfers, &cubic, reading), [1e6, 30e6, 60e6]);
-    let all = || played.at.iter().flat_map(|play| &play.luck);
-    assert!(all().all(|luck| (MODEL..=MOST_LUCK).contains(luck)));
-    assert!(all().any(|luck| *luck > 2.0 * MODEL));
+    let all = || played.at.iter().flat_map(|play| &play.variation);
+    assert!(all().all(|variation| (MODEL..=MAX_VARIATION).contains(variation)));
+    assert!(all().any(|variation| *variation > 2.0 * MODEL));
     // Where the queue never empties, a loss costs no time.
-    assert!(all().any(|luck| *luck < 1.5 * MODEL));
+    assert!(all().any(|variation| *variation < 1.5 * MODEL));
 }
 
 #[test]

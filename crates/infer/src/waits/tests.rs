@@ -1,6 +1,6 @@
 use super::*;
 
-/// Of a neighbour in a queue of 100 ms over none.
+/// Log likelihood ratio of a neighbour in a queue of 100 ms against none.
 fn factor(late: &[f64]) -> f64 {
     evidence(late, Some(0.1)) - evidence(late, None)
 }

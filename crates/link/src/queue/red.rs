@@ -94,7 +94,7 @@ impl RedConfig {
             ptc,
             limit: self.limit_in_queue_unit(link)?,
             // 1/W for a W of 100 ms of 1000-byte packets, at most 0.01 (ns-2 `initialize_params`).
-            least_max_p: (80_000.0 / rate).min(0.01),
+            min_max_p: (80_000.0 / rate).min(0.01),
         })
     }
 
@@ -117,7 +117,7 @@ struct RedRule {
     /// Mean-sized packets per second at the link's rate.
     ptc: f64,
     limit: u64,
-    least_max_p: f64,
+    min_max_p: f64,
 }
 
 pub(crate) struct Red {
@@ -211,7 +211,7 @@ impl Red {
             return;
         }
         let margin = 0.4 * (self.rule.max - self.rule.min);
-        if self.average < self.rule.min + margin && self.max_p > self.rule.least_max_p {
+        if self.average < self.rule.min + margin && self.max_p > self.rule.min_max_p {
             self.max_p *= FACTOR_DOWN;
         } else if self.average > self.rule.max - margin && self.max_p < MAX {
             self.max_p += STEP_UP.min(0.25 * self.max_p);

@@ -76,7 +76,7 @@ fn body(answer: &[u8]) -> Option<Vec<u8>> {
 struct Film {
     segments: u32,
     length: Duration,
-    most_ahead: Duration,
+    max_ahead: Duration,
     /// Whole ones that came, and when the last of them will have been shown.
     came: u32,
     empty_at: Option<Instant>,
@@ -87,15 +87,15 @@ impl Film {
     fn parse(text: &str) -> Option<Film> {
         let mut numbers = text.split(':').map(|number| number.parse::<f64>().ok());
         let mut next = || numbers.next().flatten();
-        let (segments, length, most_ahead) = (next()? as u32, next()?, next()?);
+        let (segments, length, max_ahead) = (next()? as u32, next()?, next()?);
         let seconds = Duration::from_secs_f64;
-        let (length, most_ahead) = (seconds(length), seconds(most_ahead));
-        Some(Film { segments, length, most_ahead, came: 0, empty_at: None, waited: Duration::ZERO })
+        let (length, max_ahead) = (seconds(length), seconds(max_ahead));
+        Some(Film { segments, length, max_ahead, came: 0, empty_at: None, waited: Duration::ZERO })
     }
     /// The next segment may be asked for.
     fn asks_at(&self) -> Option<Instant> {
         let empty_at = self.empty_at?;
-        Some(empty_at + self.length - self.most_ahead.max(self.length))
+        Some(empty_at + self.length - self.max_ahead.max(self.length))
     }
     /// A segment is there; `true`: it was the last.
     fn take(&mut self, now: Instant) -> bool {

@@ -13,10 +13,10 @@
 
 mod hpack;
 
-use crate::conversation::Access;
 use crate::h3::fields::Field;
 use crate::h3::request::{CONTINUE, Early, announced, fits, head, is_allowed, priority, regular_fields};
 use crate::http::{Answer, Http};
+use crate::http_connection::Access;
 use crate::outgoing::Source;
 use crate::store::Store;
 use hpack::Decoder;
@@ -114,7 +114,7 @@ pub struct Http2 {
     latest: u32,
     window: i64,
     first_window: i64,
-    most_frame: u64,
+    max_frame_size: u64,
     replies: Vec<u8>,
     turns: u64,
     resets: u64,
@@ -138,7 +138,7 @@ impl Default for Http2 {
             latest: 0,
             window: FIRST_WINDOW,
             first_window: FIRST_WINDOW,
-            most_frame: MAX_FRAME,
+            max_frame_size: MAX_FRAME,
             replies,
             turns: 0,
             resets: 0,
@@ -446,7 +446,7 @@ impl Http2 {
             (urgency, incremental, if incremental { stream.turn } else { 0 }, **id)
         })?;
         let (left, source) = stream.body.take()?;
-        let len = left.min(window).min(stream.window as u64).min(self.most_frame);
+        let len = left.min(window).min(stream.window as u64).min(self.max_frame_size);
         self.turns += 1;
         stream.turn = self.turns;
         stream.window -= len as i64;

@@ -16,7 +16,7 @@ pub const MAX_PATHS: usize = 4;
 const TAG: usize = 16;
 
 #[derive(Default)]
-pub struct Keyring {
+pub struct ConnectionKeys {
     spaces: [Option<Keys>; 3],
     /// Keys of the client's 0-RTT packets.
     early: Option<DirectionalKeys>,
@@ -52,12 +52,12 @@ pub struct Clear {
     pub is_clean: bool,
 }
 
-impl Keyring {
+impl ConnectionKeys {
     /// The keys of a connection whose first packet was addressed to `destination` (RFC 9001 §5.2).
-    pub fn new(destination: &[u8]) -> Keyring {
+    pub fn new(destination: &[u8]) -> ConnectionKeys {
         let suite = TLS13_AES_128_GCM_SHA256.tls13().and_then(rustls::Tls13CipherSuite::quic_suite);
         let initial = suite.map(|suite| suite.keys(destination, Side::Server, Version::V1));
-        Keyring { spaces: [initial, None, None], ..Keyring::default() }
+        ConnectionKeys { spaces: [initial, None, None], ..ConnectionKeys::default() }
     }
 
     pub fn install(&mut self, space: Space, keys: Keys, next: Option<Secrets>) {

@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Smaller buffers lose datagrams under load, which is no fault.
     let _ = state.set_send_buffer_size(UdpSockRef::from(&socket), SOCKET_BUFFER);
     let _ = state.set_recv_buffer_size(UdpSockRef::from(&socket), SOCKET_BUFFER);
-    let _ = sys::set_least_timer_slack();
+    let _ = sys::set_min_timer_slack();
     // Each file on its way has a descriptor; where they run out, 503 says so.
     let _ = sys::raise_file_limit();
     let url = format!("https://{}:{}/", arguments.name, address.port());

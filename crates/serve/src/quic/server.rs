@@ -6,7 +6,7 @@
 //! flow-control windows, and an answer to an address that has not proved itself is at most three times what came from there (RFC 9000
 //! §8.1). Above a number of half-open connections, a new client has to prove its address by a Retry before any state is kept for it.
 
-use crate::conversation::Access;
+use crate::http_connection::Access;
 use crate::quic::identity::Tls;
 use crate::quic::keys::MAX_PATHS;
 use crate::quic::session::{Envelope, Further, Opening, Session};

@@ -8,7 +8,7 @@ use crate::h3::{Broken, EXCESSIVE_LOAD, INTERNAL_ERROR, NO_ERROR};
 use crate::incoming::Incoming;
 use crate::quic::addresses::{Addresses, Ends};
 use crate::quic::ids::{self, Ids};
-use crate::quic::keys::{Keyring, MAX_PATHS, Place};
+use crate::quic::keys::{ConnectionKeys, MAX_PATHS, Place};
 use crate::quic::streams::Streams;
 use crate::settings::Limits;
 use crate::store::Store;
@@ -77,7 +77,7 @@ pub struct Further {
 pub struct Session {
     endpoint: Connection,
     tls: ServerConnection,
-    keys: Keyring,
+    keys: ConnectionKeys,
     crypto: [Crypto; 3],
     own: [u8; 8],
     /// Connection id that the client chose first.
@@ -128,7 +128,7 @@ impl Session {
         Some(Session {
             endpoint,
             tls,
-            keys: Keyring::new(retry.as_deref().unwrap_or(&original)),
+            keys: ConnectionKeys::new(retry.as_deref().unwrap_or(&original)),
             crypto: <[Crypto; 3]>::default(),
             ids: vec![Ids::new((own, reset_token), peer.clone())],
             further: Some(Box::new(further)),

@@ -1,9 +1,9 @@
 //! HTTP/3 on a session's streams: requests in, answers out, and the client's CMCD reports of its playback.
 
-use crate::conversation::Access;
 use crate::h3::request::{Early, Outcome, Request, priority, put_answer, put_continue};
 use crate::h3::{Broken, CONTROL_PREFACE, Control, FRAME_ERROR, ID_ERROR, NO_ERROR};
 use crate::http::Answer;
+use crate::http_connection::Access;
 use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, Source};
 use crate::store::Store;

@@ -378,8 +378,8 @@ impl MptcpConnection {
         self.receiver.edge()
     }
     /// Most bytes held behind a gap so far.
-    pub fn most_out_of_order_bytes(&self) -> u64 {
-        self.receiver.arrivals.most_out_of_order()
+    pub fn max_out_of_order_bytes(&self) -> u64 {
+        self.receiver.arrivals.max_out_of_order()
     }
     /// Token that a client must send to join: a hash of the own key.
     pub fn token(&self) -> u32 {

@@ -99,7 +99,7 @@ pub struct LossConfig {
     /// kPacketThreshold (§6.1.1).
     pub packet_threshold: u64,
     /// Half of the packets in flight if that is more, up to this number (ngtcp2); 0: never.
-    pub most_by_flight: u64,
+    pub max_packet_threshold: u64,
     /// kTimeThreshold (§6.1.2), in eighths: 9.
     pub time_eighths: u64,
     /// kGranularity (§6.1.2).
@@ -189,7 +189,7 @@ impl Default for Config {
             send_buffer: 1 << 20,
             loss: LossConfig {
                 packet_threshold: 3,
-                most_by_flight: 0,
+                max_packet_threshold: 0,
                 time_eighths: 9,
                 granularity: Duration::from_millis(1),
                 initial_rtt: Duration::from_millis(333),

@@ -109,7 +109,7 @@ pub(crate) struct Path {
     counted_lost: u64,
     // Window.
     usage_end: u64,
-    most_packets_out: u32,
+    max_packets_out: u32,
     is_full: bool,
     window_fit: WindowFit,
     counts_at_once: bool,
@@ -154,7 +154,7 @@ impl Path {
             latest_rate: Rate::from_bits_per_sec(0),
             recovery: Recovery::default(),
             is_full: false,
-            most_packets_out: 0,
+            max_packets_out: 0,
             usage_end: 0,
             emptied_at: Time::ZERO,
             pacer: Pacer::default(),
@@ -415,9 +415,9 @@ impl Path {
         if !is_limited {
             self.app_limited_until = (self.delivered + u64::from(self.packets_out)).max(1);
         }
-        if self.delivered >= self.usage_end || is_limited || (!self.is_full && self.packets_out > self.most_packets_out)
+        if self.delivered >= self.usage_end || is_limited || (!self.is_full && self.packets_out > self.max_packets_out)
         {
-            (self.is_full, self.most_packets_out) = (is_limited, self.packets_out);
+            (self.is_full, self.max_packets_out) = (is_limited, self.packets_out);
             self.usage_end = self.delivered + u64::from(self.packets_out);
         }
     }
@@ -425,7 +425,7 @@ impl Path {
     /// §7.8.
     fn is_used(&self) -> bool {
         let cwnd = self.control.cwnd();
-        self.is_full || (cwnd < self.control.ssthresh() && cwnd < 2.0 * f64::from(self.most_packets_out))
+        self.is_full || (cwnd < self.control.ssthresh() && cwnd < 2.0 * f64::from(self.max_packets_out))
     }
 
     // An ACK: begin, one call for each packet, losses, finish.
@@ -622,11 +622,11 @@ impl Path {
 
     /// §6.1.1.
     pub fn packet_threshold(&self, config: &LossConfig) -> u64 {
-        if config.most_by_flight <= config.packet_threshold {
+        if config.max_packet_threshold <= config.packet_threshold {
             return config.packet_threshold;
         }
         let by_flight = self.bytes_in_flight / u64::from(self.datagram_bytes) / 2;
-        config.packet_threshold.max(by_flight.min(config.most_by_flight))
+        config.packet_threshold.max(by_flight.min(config.max_packet_threshold))
     }
 
     /// §7.6.1: how long all must have been lost.
@@ -718,13 +718,13 @@ impl Pacer {
     fn departs_in_debt(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64, unit: Duration) -> Time {
         // What left before the first pause owes from now on.
         let (began, sent) = (*self.filled_at.get_or_insert(now), -self.tokens as u64);
-        let owed = rate.time_to_send(sent);
+        let due = rate.time_to_send(sent);
         if began == now && sent > 0 && sent + u64::from(bytes) <= burst {
             self.next = now;
             return now;
         }
-        let waived = *self.waived.get_or_insert(if self.late >= unit { owed.min(self.late) } else { Duration::ZERO });
-        let is_paid_at = began + owed.saturating_sub(waived);
+        let waived = *self.waived.get_or_insert(if self.late >= unit { due.min(self.late) } else { Duration::ZERO });
+        let is_paid_at = began + due.saturating_sub(waived);
         if is_paid_at <= now {
             self.late = self.late.saturating_sub(waived) + now.saturating_since(is_paid_at).min(unit);
             (self.filled_at, self.tokens, self.waived) = (Some(now), 0.0, None);

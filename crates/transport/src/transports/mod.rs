@@ -168,7 +168,15 @@ pub trait Transport {
     fn survives_rebinding(&self) -> bool {
         false
     }
+    /// A packet came from a port at which this end, which does not survive that, has no connection.
+    fn refuse(&mut self, now: Time, _packet: &Packet) {
+        self.abort(now);
+    }
     fn abort(&mut self, now: Time);
+    /// Why the connection is over, where the transport says more than that it is.
+    fn failure(&self) -> Option<&'static str> {
+        None
+    }
     /// Set the application's parameters of the video for the control.
     fn set_app_parameters(&mut self, _now: Time, _parameters: AppParameters) {}
 
@@ -256,5 +264,5 @@ pub trait Multipath {
     /// Time that data has waited behind a gap, up to `now`.
     fn hol_blocking_time(&self, now: Time) -> Duration;
     /// Most bytes held behind a gap so far.
-    fn most_out_of_order_bytes(&self) -> u64;
+    fn max_out_of_order_bytes(&self) -> u64;
 }

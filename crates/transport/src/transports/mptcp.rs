@@ -96,7 +96,7 @@ impl Multipath for MptcpConnection {
     fn hol_blocking_time(&self, now: Time) -> Duration {
         self.hol_blocking_time(now)
     }
-    fn most_out_of_order_bytes(&self) -> u64 {
-        self.most_out_of_order_bytes()
+    fn max_out_of_order_bytes(&self) -> u64 {
+        self.max_out_of_order_bytes()
     }
 }

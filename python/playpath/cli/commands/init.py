@@ -121,10 +121,10 @@ def _kept(target: Path) -> InputError:
 
 def _copy(trace: Path, folder: Path) -> None:
     """Copy a shipped trace next to the scenario, unless it is already there."""
-    beside = folder / trace.name
-    if os.path.lexists(beside):
-        if not filecmp.cmp(trace, beside, shallow=False):
-            raise InputError(f"{beside}: exists already, and is not the trace of this name that playpath ships")
+    target = folder / trace.name
+    if os.path.lexists(target):
+        if not filecmp.cmp(trace, target, shallow=False):
+            raise InputError(f"{target}: exists already, and is not the trace of this name that playpath ships")
         return
-    with replaced(beside) as temporary:
+    with replaced(target) as temporary:
         shutil.copyfile(trace, temporary)

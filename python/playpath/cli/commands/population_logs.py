@@ -19,7 +19,7 @@ from playpath.scenario import load, shipped
 from playpath.show import console
 
 if TYPE_CHECKING:
-    from playpath.population.inference import Asked, Inferred
+    from playpath.population.inference import Assumptions, Inferred
 
 Logs = Annotated[
     list[Path],
@@ -55,7 +55,7 @@ Fields = Annotated[
     str, typer.Option("--fields", metavar="LIST", help='What your columns mean: "session=viewer,bytes=size".')
 ]
 Draws = Annotated[int, typer.Option("--draws", metavar="N", min=10, help="Number of draws of each path.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Of the draws.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of the draws.")]
 
 
 def register(commands: typer.Typer) -> None:
@@ -85,13 +85,13 @@ def infer_paths(
     json: options.Json = False,
 ) -> None:
     """Infer the path behind each session of a log: its capacity over time and its RTT, as draws, and a population of them."""
-    from playpath.population.inference import CANDIDATES, Asked
+    from playpath.population.inference import CANDIDATES, Assumptions
 
     named = _senders(sender) or CANDIDATES
     step_s = engine.number(step) if options.is_time(step) else 0.0
     if not 0.1 <= step_s <= 3600:
         raise InputError(f'--step "{step}": give a time from 0.1 s to an hour, for example "5 s"')
-    asked = Asked(named, float(initial_window), idle_restart, step_s, draws, min(traces, draws), seed)
+    asked = Assumptions(named, float(initial_window), idle_restart, step_s, draws, min(traces, draws), seed)
     files = [shipped.find_log(file) for file in files]
     done = _infer(files, out, _question(files, asked, kind, log_format, fields, keep_names), asked, jobs)
     if json:
@@ -146,14 +146,14 @@ def answer(
     If the log is not reproduced there is no verdict, and the exit status is 1. Run the same command again to resume.
     """
     from playpath.cli.commands.population import compare
-    from playpath.population.inference import Asked
+    from playpath.population.inference import Assumptions
     from playpath.population.replay import judge
 
     folder = out / "paths"
     controls = _controls(_senders(sender), _senders(tried))
     _check(controls, setting)
     files = [shipped.find_log(file) for file in files]
-    asked = Asked(_senders(sender), float(initial_window), idle_restart, draws=draws, seed=seed)
+    asked = Assumptions(_senders(sender), float(initial_window), idle_restart, draws=draws, seed=seed)
     question = _question(files, asked, kind, log_format, fields, keep_names)
     if _last(folder) != json_text.dumps(question):
         console.warn(_infer(files, folder, question, asked, jobs).notes, "note")
@@ -181,7 +181,7 @@ def answer(
 
 
 def _question(
-    files: list[Path], asked: "Asked", kind: str, log_format: str, fields: str, keep_names: bool
+    files: list[Path], asked: "Assumptions", kind: str, log_format: str, fields: str, keep_names: bool
 ) -> dict[str, Any]:
     """What is asked of which logs; a log may have grown or changed since."""
     return {
@@ -195,7 +195,9 @@ def _question(
     }
 
 
-def _infer(files: list[Path], folder: Path, question: dict[str, Any], asked: "Asked", jobs: int | None) -> "Inferred":
+def _infer(
+    files: list[Path], folder: Path, question: dict[str, Any], asked: "Assumptions", jobs: int | None
+) -> "Inferred":
     """Infer the paths into a folder that holds those of the same question, or none."""
     from playpath.population.inference import infer
 

@@ -57,8 +57,8 @@ def command(
     loaded = load(scenario, cc=options.choices(cc, "--cc"), seeds=seeds, set=options.settings(setting))
     question = {"sim": {"manifest": {"scenario": loaded.resolved}}}
     place = options.world_with(world, player)
-    beside = "-".join(["twin", *(word for word in place.split(":") if word != "kernel")])
-    with results_folder(out, f"{loaded.name}-{beside}", "twin.json", question) as folder:
+    suffix = "-".join(["twin", *(word for word in place.split(":") if word != "kernel")])
+    with results_folder(out, f"{loaded.name}-{suffix}", "twin.json", question) as folder:
         console.warn(engine.of_other_builds(of_other_builds(folder / "sessions"), "sessions", folder))
         with console.progress(f"{place} sessions") as progress:
             result = twin(
@@ -105,10 +105,10 @@ def print_twin(result: Twin) -> None:
         console.out.print("[dim]a group of traffic: the mean of its flows[/dim]")
     for name in dict.fromkeys(m.metric for m in result.metrics):
         console.print_table(_table(metric(name).axis, result.of(name), result.kernel.world))
-    beside = [m for m in result.cross_traffic if m.metric == "goodput_mbps"]
-    if beside:
+    goodput = [m for m in result.cross_traffic if m.metric == "goodput_mbps"]
+    if goodput:
         title = f"cross traffic, mean of a group's flows: {metric('goodput_mbps').axis}"
-        console.print_table(_table(title, beside, result.kernel.world))
+        console.print_table(_table(title, goodput, result.kernel.world))
     console.out.print()
     console.out.print(f"[bold]{console.plain(result.sentence)}[/bold]", soft_wrap=not console.out.is_terminal)
     console.warn((*result.left_out.values(), *result.kernel.warnings))

@@ -111,14 +111,14 @@ def shipped_trace(answers: Answers) -> Path | None:
     return None if file is None else shipped.files()[name].parent / file
 
 
-def text(answers: Answers, name: str, folder: Path, beside: Path | None = None) -> str:
+def text(answers: Answers, name: str, folder: Path, trace_path: Path | None = None) -> str:
     """The scenario in TOML.
 
     Args:
         answers: Flag → value; what is missing is its default.
         name: Name of the scenario.
         folder: Where the scenario will be; file names are relative to it.
-        beside: Where a shipped scenario's trace is now, before it is copied.
+        trace_path: Where a shipped scenario's trace is now, before it is copied.
     """
     given = {**DEFAULTS, **answers}
     run = (
@@ -132,7 +132,7 @@ def text(answers: Answers, name: str, folder: Path, beside: Path | None = None) 
         [f"# Made by `playpath init`; to run it: playpath compare {name}.toml", f"name = {_toml(name)}"],
         _video(given, folder),
         _player(given),
-        _path(given, folder, beside),
+        _path(given, folder, trace_path),
         _senders(given["cc"]),
         run,
     )
@@ -167,7 +167,7 @@ def _player(given: Answers) -> list[str]:
     return _block("[player]", lines)
 
 
-def _path(given: Answers, folder: Path, beside: Path | None) -> list[str]:
+def _path(given: Answers, folder: Path, trace_path: Path | None) -> list[str]:
     table: dict[str, object] = {"name": "path"}
     note = given.get("note", "")
     if "like" in given:
@@ -176,7 +176,7 @@ def _path(given: Answers, folder: Path, beside: Path | None) -> list[str]:
         table = dict(models()[given["like"]]["path"][0])
         note = f"as in the shipped scenario {given['like']}"
         if (trace := shipped_trace(given)) is not None:
-            table["trace"] = str(beside) if beside else trace.name
+            table["trace"] = str(trace_path) if trace_path else trace.name
             table.setdefault("start", "random")
     elif "trace" in given:
         table |= {"trace": _from(folder, given["trace"]), "start": "random"}

@@ -172,7 +172,7 @@ class Interview:
         """Accept an answer if the scenario so far is valid with it."""
         tried = {**self._known, name: value}
         try:
-            load(text(tried, "scenario", self._folder, beside=shipped_trace(tried)), folder=self._folder)
+            load(text(tried, "scenario", self._folder, trace_path=shipped_trace(tried)), folder=self._folder)
         except InputError as error:
             if name == "video" and _looks_like_a_file(value):
                 allowed = ", ".join((*FILES, *MANIFESTS))

@@ -43,15 +43,15 @@ def check_url(url: str) -> SplitResult:
     return parts
 
 
-def measure(url: str, *, seconds: float = SECONDS, most_bytes: int = MAX_BYTES) -> Link:
-    """Set up ten connections, then download for at most `seconds` or `most_bytes`.
+def measure(url: str, *, seconds: float = SECONDS, max_bytes: int = MAX_BYTES) -> Link:
+    """Set up ten connections, then download for at most `seconds` or `max_bytes`.
 
     InputError for a bad address, RunError if the server does not deliver.
     """
     parts = check_url(url)
     try:
         rtt = _round_trip(parts)
-        samples = _download(url, seconds, most_bytes)
+        samples = _download(url, seconds, max_bytes)
     except urllib.error.HTTPError as error:
         raise RunError(f"{url}: the server answers {error.code} {error.reason}") from None
     except (OSError, http.client.HTTPException) as error:
@@ -92,12 +92,12 @@ def _round_trip(parts: SplitResult) -> float:
     return min(times)
 
 
-def _download(url: str, seconds: float, most_bytes: int) -> list[tuple[float, int]]:
+def _download(url: str, seconds: float, max_bytes: int) -> list[tuple[float, int]]:
     request = urllib.request.Request(url, headers={"User-Agent": "playpath init", "Accept-Encoding": "identity"})
     with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer:
         begin, total = time.monotonic(), 0
         samples = [(0.0, 0)]
-        while samples[-1][0] < seconds and total < most_bytes and (part := answer.read1(_CHUNK)):
+        while samples[-1][0] < seconds and total < max_bytes and (part := answer.read1(_CHUNK)):
             total += len(part)
             samples.append((time.monotonic() - begin, total))
         return samples

@@ -50,10 +50,10 @@ fn handle(
 fn poll_transmit(
     connection: &mut Connection,
     now: Instant,
-    most_datagrams: usize,
+    max_datagrams: usize,
     out: &mut Vec<u8>,
 ) -> Option<Transmit> {
-    connection.poll_transmit(now, most_datagrams, out)
+    connection.poll_transmit(now, max_datagrams, out)
 }
 
 /// What is written is taken off; false: no more can be now.

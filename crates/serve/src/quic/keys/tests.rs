@@ -3,15 +3,15 @@ use rustls::quic::{ClientConnection, Connection, KeyChange, ServerConnection};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use std::sync::Arc;
 
-/// What `from` says next goes to `to`; keys that it has then go into its ring.
-fn exchange(from: &mut Connection, ring: &mut Keyring, to: &mut Connection) {
+/// Pass on the handshake messages of `from`, and install the keys that it then has.
+fn exchange(from: &mut Connection, own: &mut ConnectionKeys, to: &mut Connection) {
     loop {
         let mut sent = Vec::new();
         let change = from.write_hs(&mut sent);
         to.read_hs(&sent).unwrap();
         match change {
-            Some(KeyChange::Handshake { keys }) => ring.install(Space::Handshake, keys, None),
-            Some(KeyChange::OneRtt { keys, next }) => ring.install(Space::Data, keys, Some(next)),
+            Some(KeyChange::Handshake { keys }) => own.install(Space::Handshake, keys, None),
+            Some(KeyChange::OneRtt { keys, next }) => own.install(Space::Data, keys, Some(next)),
             None if sent.is_empty() => return,
             None => {}
         }
@@ -19,7 +19,7 @@ fn exchange(from: &mut Connection, ring: &mut Keyring, to: &mut Connection) {
 }
 
 /// Keys of a server and a client after a handshake.
-fn rings() -> [Keyring; 2] {
+fn key_sets() -> [ConnectionKeys; 2] {
     let made = rcgen::generate_simple_self_signed(["a.test".to_owned()]).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = RootCertStore::empty();
@@ -34,28 +34,28 @@ fn rings() -> [Keyring; 2] {
     let config = Arc::new(config.with_root_certificates(roots).with_no_client_auth());
     let name = "a.test".try_into().unwrap();
     let mut client = Connection::from(ClientConnection::new(config, Version::V1, name, vec![]).unwrap());
-    let mut rings = [Keyring::new(b"original"), Keyring::new(b"original")];
+    let mut key_sets = [ConnectionKeys::new(b"original"), ConnectionKeys::new(b"original")];
     for _ in 0..2 {
-        exchange(&mut client, &mut rings[1], &mut server);
-        exchange(&mut server, &mut rings[0], &mut client);
+        exchange(&mut client, &mut key_sets[1], &mut server);
+        exchange(&mut server, &mut key_sets[0], &mut client);
     }
-    rings
+    key_sets
 }
 
 /// Of the client's first path, with two bytes of number behind a connection id of eight.
 const PLACE: Place = Place { kind: Kind::OneRtt, path_id: 0 };
 const NUMBER_AT: usize = 9;
 
-fn sealed(ring: &mut Keyring, number: u64) -> Vec<u8> {
-    let mut out = vec![0x41 | u8::from(ring.phase()) << 2];
+fn sealed(own: &mut ConnectionKeys, number: u64) -> Vec<u8> {
+    let mut out = vec![0x41 | u8::from(own.phase()) << 2];
     out.extend([7; NUMBER_AT - 1]);
     out.extend(&number.to_be_bytes()[6..]);
     out.extend([0x01; 20]);
-    ring.seal(PLACE, &mut out, 0, (number, NUMBER_AT, 2)).unwrap();
+    own.seal(PLACE, &mut out, 0, (number, NUMBER_AT, 2)).unwrap();
     out
 }
 
-fn carry(from: &mut Keyring, to: &mut Keyring, number: u64) -> bool {
+fn carry(from: &mut ConnectionKeys, to: &mut ConnectionKeys, number: u64) -> bool {
     to.open(PLACE, &mut sealed(from, number), NUMBER_AT).is_some_and(|clear| clear.number == number)
 }
 
@@ -63,7 +63,7 @@ fn carry(from: &mut Keyring, to: &mut Keyring, number: u64) -> bool {
 /// is opened, too. Then it begins one itself.
 #[test]
 fn keys_that_are_worn_are_renewed() {
-    let [mut server, mut client] = rings();
+    let [mut server, mut client] = key_sets();
     assert!(carry(&mut server, &mut client, 0) && carry(&mut client, &mut server, 0));
     for (round, number) in [(1, 10), (2, 20)] {
         server.sealed = (1 << 22) - 1;

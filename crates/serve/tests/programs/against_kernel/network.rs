@@ -72,7 +72,7 @@ impl Network {
     }
 
     pub(crate) fn run(&mut self, is_over: &AtomicBool) {
-        let _ = sys::set_least_timer_slack();
+        let _ = sys::set_min_timer_slack();
         let mut buffer = vec![0; 65_536];
         while !is_over.load(Ordering::Relaxed) {
             self.deliver();

@@ -14,7 +14,7 @@ pub struct Arrivals {
     /// Data waits behind a gap since.
     blocked_since: Option<Time>,
     blocked_time: Duration,
-    most_out_of_order: u64,
+    max_out_of_order: u64,
 }
 
 impl Arrivals {
@@ -41,8 +41,8 @@ impl Arrivals {
         self.reassembly.out_of_order_bytes()
     }
     /// Most of them at any time.
-    pub fn most_out_of_order(&self) -> u64 {
-        self.most_out_of_order
+    pub fn max_out_of_order(&self) -> u64 {
+        self.max_out_of_order
     }
     /// Time that data waited behind a gap, up to `now`.
     pub fn blocked_time(&self, now: Time) -> Duration {
@@ -62,7 +62,7 @@ impl Arrivals {
             _ => {}
         }
         if self.blocked_since.is_some() {
-            self.most_out_of_order = self.most_out_of_order.max(self.out_of_order_bytes());
+            self.max_out_of_order = self.max_out_of_order.max(self.out_of_order_bytes());
         }
     }
 

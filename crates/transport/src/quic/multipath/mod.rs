@@ -44,7 +44,7 @@ pub(super) struct Multi {
     views: Vec<SubflowView>,
     status: VecDeque<Frame>,
     /// Packets of a failed path that are not yet assigned to others.
-    owed: u64,
+    unassigned: u64,
     /// Bytes of new data assigned to paths.
     given: u64,
     last: Option<(usize, Time)>,
@@ -93,7 +93,7 @@ impl Connection {
             is_coupled,
             views: (0..count).map(|path| SubflowView { path, ..SubflowView::default() }).collect(),
             status: VecDeque::new(),
-            owed: 0,
+            unassigned: 0,
             given: 0,
             last: None,
             last_on_wire: None,
@@ -278,7 +278,7 @@ impl Connection {
         }
         self.show_siblings();
         if let Some(multi) = &mut self.multi {
-            multi.owed += held.iter().filter(|sent| sent.stream_bytes() > 0).count() as u64;
+            multi.unassigned += held.iter().filter(|sent| sent.stream_bytes() > 0).count() as u64;
             multi.path_stats[usize::from(self.lane.id)].failures += 1;
         }
     }

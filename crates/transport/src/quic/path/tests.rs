@@ -33,8 +33,8 @@ fn losses_may_count_late_or_not_at_all() {
 /// ngtcp2 (`conn_cwnd_is_zero`: `>=`) waits when the window is full.
 #[test]
 fn the_last_datagram_of_a_window() {
-    let most_in_flight = [(WindowFit::Within, 1200), (WindowFit::Below, 1199), (WindowFit::Beyond, 2399)];
-    for (window_fit, most) in most_in_flight {
+    let max_in_flight = [(WindowFit::Within, 1200), (WindowFit::Below, 1199), (WindowFit::Beyond, 2399)];
+    for (window_fit, most) in max_in_flight {
         let config = Config { window_fit, ..Config::default() };
         for bytes in [most, most + 1] {
             let mut path = Path::new(&config, playpath_cc::build("newreno", 2.0).unwrap());

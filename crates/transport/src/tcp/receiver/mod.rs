@@ -340,7 +340,7 @@ impl Receiver {
                 if let Some(tuning) = &mut self.tuning {
                     tuning.on_gap(span);
                 }
-                let rtt = sack_rtt.map(|own| self.least_rtt(own));
+                let rtt = sack_rtt.map(|own| self.smaller_rtt(own));
                 self.ack.on_gap(now, self.reassembly.next(), rtt, self.reassembly.is_crowded());
             }
             Placed::Duplicate(bytes) => {
@@ -485,7 +485,7 @@ impl Receiver {
     }
 
     /// The smaller of the receiver's RTT and the sender's `own`, as far as there are samples (`__tcp_ack_snd_check`).
-    fn least_rtt(&self, own: Duration) -> Duration {
+    fn smaller_rtt(&self, own: Duration) -> Duration {
         let received = self.rtt();
         if !received.is_zero() && (own.is_zero() || received < own) { received } else { own }
     }

@@ -127,7 +127,7 @@ impl Sender {
         let rate = self.pacing_rate().or_else(|| {
             linux_rate(self.send_window(), self.control.ssthresh(), packets_out, self.config.mss, self.rtt.srtt())
         });
-        let fewest = self.control.fewest_in_group();
+        let fewest = self.control.min_tso_segs();
         group_size(rate.unwrap_or(UNKNOWN_RATE), self.rtt.min_rtt(), self.features.mss, fewest)
     }
 

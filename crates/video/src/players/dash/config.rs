@@ -15,20 +15,20 @@ pub struct DashConfig {
     /// Requests stop when this much media is buffered or being downloaded.
     pub full_level: Duration,
     /// Dependence of `full_level` on the rung.
-    pub goal: Goal,
+    pub goal: BufferGoal,
     /// Whether a segment must fit below it.
     pub room: Room,
-    /// When a client that found no room looks again; `None`: as soon as there is room.
-    pub look: Option<Look>,
+    /// When a client that found no room checks again; `None`: as soon as there is room.
+    pub check: Option<CheckInterval>,
     /// Whether the rule is asked before or after the client has found room.
-    pub asks: Asks,
-    /// Interval at which it learns the playhead's position (a browser's `timeupdate`): between these events and arrivals it assumes an
-    /// unchanged buffer level. `None`: it always knows the position.
+    pub rule_timing: RuleTiming,
+    /// Interval at which the playhead's position is updated (a browser's `timeupdate`): between these events and arrivals the client assumes
+    /// an unchanged buffer level. `None`: it always knows the position.
     pub time_update: Option<Duration>,
-    /// Another rung replaces lower ones in the buffer, from the segment at the playhead on (dash.js `fastSwitch`).
+    /// After a switch up, buffered segments of lower rungs are replaced, from the playhead on (dash.js `fastSwitch`).
     pub fast_switch: bool,
     /// Media kept behind the playhead, for seeks back.
-    pub behind: Behind,
+    pub back_buffer: BackBuffer,
     /// After a stop, requests start again when no more than this is left; equal to `full_level`, a segment's room is enough.
     pub resume_level: Duration,
     /// Playback starts when this much is buffered (or everything).
@@ -43,9 +43,9 @@ pub struct DashConfig {
     pub connections: Connections,
     /// Share of a response after which the next request is sent on the same connection (VLC: 0.8); `None`: after the end.
     pub pipeline_at: Option<f64>,
-    /// Let the rule give up downloads.
+    /// Whether the rule may abandon downloads.
     pub abandonment: bool,
-    /// Most body bytes of each kind of media that the device holds ahead of the playhead.
+    /// Maximum body bytes of each media type that the device buffers ahead of the playhead.
     pub device_bytes: Option<u64>,
     /// Origin of the segments; `None`: a server that has all of them and never fails.
     pub origin: Option<Origin>,
@@ -57,13 +57,13 @@ pub struct DashConfig {
     pub format: StreamingFormat,
     /// The buffer level in the client data.
     pub cmcd_claim: Claim,
-    /// How late a report is of the buffer: the client data has the level that was there so long before.
+    /// Delay of the reported buffer level.
     pub cmcd_lag: Duration,
     /// Server data in each response (CTA-5006), and their use.
     pub cmsd: Option<ServerData>,
     /// Events reported in addition to the requests (CTA-5004-B, event mode).
     pub cmcd_events: Vec<Event>,
-    /// Between reports by the clock.
+    /// Interval of the periodic reports.
     pub cmcd_interval: Duration,
     pub live: Option<Live>,
     /// Pictures per second; only for the counts of pictures in the log.
@@ -72,14 +72,14 @@ pub struct DashConfig {
     pub session: String,
 }
 
-/// How much is buffered at a rung.
+/// Target buffer level of a rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Goal {
+pub enum BufferGoal {
     FullLevel,
-    /// More at the highest rung: `usual`, or `long` for media of `long_from` and more (dash.js).
+    /// More at the highest rung: `normal`, or `long` for media of `long_from` and more (dash.js).
     MoreAtTop {
         /// At the highest rung.
-        usual: Duration,
+        normal: Duration,
         /// At the highest rung of long media.
         long: Duration,
         long_from: Duration,
@@ -87,20 +87,20 @@ pub enum Goal {
     /// `full_level`, or as much as fits into `bytes` at the rung's rate, at most `most` (hls.js).
     Bytes {
         bytes: u64,
-        most: Duration,
+        max: Duration,
     },
 }
 
-impl Goal {
+impl BufferGoal {
     pub fn level(self, full_level: Duration, ladder: &Ladder, rung: usize) -> Duration {
         match self {
-            Goal::FullLevel => full_level,
-            Goal::MoreAtTop { .. } if rung + 1 < ladder.count() => full_level,
-            Goal::MoreAtTop { long, long_from, .. } if ladder.media_duration() >= long_from => long,
-            Goal::MoreAtTop { usual, .. } => usual,
-            Goal::Bytes { bytes, most } => {
+            BufferGoal::FullLevel => full_level,
+            BufferGoal::MoreAtTop { .. } if rung + 1 < ladder.count() => full_level,
+            BufferGoal::MoreAtTop { long, long_from, .. } if ladder.media_duration() >= long_from => long,
+            BufferGoal::MoreAtTop { normal, .. } => normal,
+            BufferGoal::Bytes { bytes, max } => {
                 let fits = Duration::from_secs_f64(bytes as f64 * 8.0 / ladder.bits_per_sec(rung));
-                full_level.max(fits).min(most)
+                full_level.max(fits).min(max)
             }
         }
     }
@@ -109,10 +109,10 @@ impl Goal {
 /// Media that a client keeps behind the playhead. After a seek within the buffered media, playback continues at once; any other seek drops
 /// everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Behind {
-    Keeps(Duration),
+pub enum BackBuffer {
+    Length(Duration),
     /// All, and a seek drops nothing (hls.js: `backBufferLength` is infinite).
-    KeepsAll,
+    Unlimited,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,19 +123,19 @@ pub enum Room {
     Any,
 }
 
-/// When a client looks for room again.
+/// When a client checks for room again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct CheckInterval {
     pub every: Duration,
     /// Counted from the last arrival; otherwise from the start of the session.
     pub from_arrival: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asks {
-    /// Once there is room at the rung of the segment before; its answer holds until there is room at the new one.
+pub enum RuleTiming {
+    /// Once there is room at the previous segment's rung; the answer is kept until there is room at the new one.
     AfterRoom,
-    /// At each check; then there must be room at the chosen rung.
+    /// At each check; a request then needs room at the chosen rung.
     BeforeRoom,
 }
 
@@ -148,10 +148,10 @@ fn hls_js(base: DashConfig) -> DashConfig {
     DashConfig {
         full_level,
         resume_level: full_level,
-        goal: Goal::Bytes { bytes: 60_000_000, most: Duration::from_secs(600) },
-        look: Some(Look { every: Duration::from_millis(100), from_arrival: false }),
-        asks: Asks::BeforeRoom,
-        behind: Behind::KeepsAll,
+        goal: BufferGoal::Bytes { bytes: 60_000_000, max: Duration::from_secs(600) },
+        check: Some(CheckInterval { every: Duration::from_millis(100), from_arrival: false }),
+        rule_timing: RuleTiming::BeforeRoom,
+        back_buffer: BackBuffer::Unlimited,
         decoder_delay: BROWSERS_DECODER,
         format: StreamingFormat::Hls,
         retries: Retries::HLS_JS,
@@ -162,14 +162,14 @@ fn hls_js(base: DashConfig) -> DashConfig {
 fn shaka(base: DashConfig) -> DashConfig {
     // bufferingGoal; half of updateIntervalSeconds.
     let full_level = Duration::from_secs(10);
-    let look = Some(Look { every: Duration::from_millis(500), from_arrival: true });
+    let check = Some(CheckInterval { every: Duration::from_millis(500), from_arrival: true });
     // bufferBehind
-    let behind = Behind::Keeps(Duration::from_secs(30));
+    let back_buffer = BackBuffer::Length(Duration::from_secs(30));
     DashConfig {
         full_level,
         resume_level: full_level,
-        look,
-        behind,
+        check,
+        back_buffer,
         decoder_delay: BROWSERS_DECODER,
         retries: Retries::SHAKA,
         ..base
@@ -223,7 +223,7 @@ pub struct ServerData {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     Honest,
-    /// Always that it has run dry.
+    /// Always an empty buffer.
     Empty,
     Full,
 }
@@ -236,35 +236,35 @@ pub struct Live {
     pub latency_target: Duration,
     /// Additional latency by stalls at which the player skips the lost time, in whole segments; `None`: never.
     pub skip_behind: Option<Duration>,
-    /// Segments can be had piece by piece while they are encoded.
+    /// Segments can be fetched piece by piece while they are encoded.
     pub low_latency: Option<LowLatency>,
     /// Position in the first segment at which the viewer joins; `None`: its start.
     pub joined_at: Option<Duration>,
-    /// Law of the playback speed.
+    /// Control of the playback speed.
     pub catch_up: CatchUp,
 }
 
 impl Live {
-    /// Whole segments, no law of speed.
+    /// Whole segments, constant playback speed.
     pub const fn at(latency_target: Duration) -> Live {
         Live { latency_target, skip_behind: None, low_latency: None, joined_at: None, catch_up: CatchUp::Off }
     }
 }
 
-/// Low latency: media is had before its segment is complete.
+/// Low latency: media is fetched before its segment is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LowLatency {
-    pub way: LiveDelivery,
+    pub delivery: LiveDelivery,
     /// Duration of a piece: a CMAF chunk, a part. Segments are divided evenly into pieces of about this length.
     pub piece: Duration,
     /// Bytes of a playlist ([`LiveDelivery::Parts`]).
     pub playlist_bytes: u64,
 }
 
-/// How a segment under construction is had.
+/// How an incomplete segment is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveDelivery {
-    /// LL-DASH: the segment is asked for once its first chunk exists (`availabilityTimeOffset`); the server sends each chunk when
+    /// LL-DASH: the segment is requested once its first chunk exists (`availabilityTimeOffset`); the server sends each chunk when
     /// it exists.
     Chunks,
     /// LL-HLS: a playlist whose answer waits for the next part (blocking reload), then a request for that part.
@@ -276,13 +276,13 @@ impl Default for DashConfig {
         DashConfig {
             // DASH-JS: 30 s, critical level 20 s (newCWV study).
             full_level: Duration::from_secs(30),
-            goal: Goal::FullLevel,
+            goal: BufferGoal::FullLevel,
             room: Room::Any,
-            look: None,
-            asks: Asks::AfterRoom,
+            check: None,
+            rule_timing: RuleTiming::AfterRoom,
             time_update: None,
             fast_switch: false,
-            behind: Behind::Keeps(Duration::ZERO),
+            back_buffer: BackBuffer::Length(Duration::ZERO),
             resume_level: Duration::from_secs(20),
             // A media element shows the first picture as soon as it has a segment.
             start_level: Duration::from_nanos(1),
@@ -320,19 +320,19 @@ fn dash_js(base: DashConfig) -> DashConfig {
         full_level,
         resume_level: full_level,
         // bufferTimeAtTopQuality, bufferTimeAtTopQualityLongForm, longFormContentDurationThreshold.
-        goal: Goal::MoreAtTop {
-            usual: Duration::from_secs(30),
+        goal: BufferGoal::MoreAtTop {
+            normal: Duration::from_secs(30),
             long: Duration::from_secs(60),
             long_from: Duration::from_secs(600),
         },
         room: Room::Whole,
         // scheduling.defaultTimeout
-        look: Some(Look { every: Duration::from_millis(500), from_arrival: true }),
+        check: Some(CheckInterval { every: Duration::from_millis(500), from_arrival: true }),
         // Chromium, while the video plays.
         time_update: Some(Duration::from_millis(250)),
         fast_switch: true,
         // bufferToKeep
-        behind: Behind::Keeps(Duration::from_secs(20)),
+        back_buffer: BackBuffer::Length(Duration::from_secs(20)),
         decoder_delay: BROWSERS_DECODER,
         ..base
     }

@@ -9,7 +9,7 @@
 //! Differences from the references:
 //! 1. Video and audio have connections of their own unless [`Protocol`] says otherwise.
 //! 2. An abandoned download costs its connection (HTTP/2: its stream); the segment is requested again at once.
-//! 3. Media behind the playhead are kept or dropped by time alone ([`Behind`]); live streams cannot be sought in.
+//! 3. Media behind the playhead are kept or dropped by time alone ([`BackBuffer`]); live streams cannot be sought in.
 //!
 //! Units: nanoseconds, bytes. Invariants: the buffer level is never negative and never above full level plus one segment ([`Room`]:
 //! never above it); each segment is requested once, unless its download was abandoned or a step up replaces it; after the end
@@ -33,8 +33,8 @@ mod transfer;
 
 pub use catch_up::{CatchUp, Range};
 pub use config::{
-    Asks, Behind, Claim, CmcdMode, ConfigError, DashConfig, Goal, HttpSizes, Live, LiveDelivery, Look, LowLatency,
-    PRESETS, Room,
+    BackBuffer, BufferGoal, CheckInterval, Claim, CmcdMode, ConfigError, DashConfig, HttpSizes, Live, LiveDelivery,
+    LowLatency, PRESETS, Room, RuleTiming,
 };
 pub use connections::{Connections, Protocol};
 pub use retry::{Backoff, Retries};
@@ -302,7 +302,7 @@ impl DashPlayer {
         }
     }
 
-    /// Behind the live edge.
+    /// BackBuffer the live edge.
     fn latency(&self, now: Time) -> Duration {
         let edge = self.produced + now.saturating_since(self.playback.session_started_at());
         edge.saturating_sub(self.playback.position(now))
@@ -363,7 +363,7 @@ impl DashPlayer {
 
     /// Whether playback can continue at `to` with the buffered media. Also drops media too far behind.
     fn has_media_at(&mut self, now: Time, to: Duration) -> bool {
-        if let Behind::Keeps(length) = self.config.behind {
+        if let BackBuffer::Length(length) = self.config.back_buffer {
             self.kept_from = self.kept_from.max(self.playback.position(now).saturating_sub(length));
         }
         let end = self.playback.buffered_end();
@@ -373,13 +373,13 @@ impl DashPlayer {
     /// Restart fetching at `to`, for which the current downloads and buffer are of no use.
     fn refill_from(&mut self, now: Time, to: Duration) {
         for track in &mut self.tracks {
-            track.seek_to(now, to, self.config.behind == Behind::KeepsAll, &mut self.io);
+            track.seek_to(now, to, self.config.back_buffer == BackBuffer::Unlimited, &mut self.io);
         }
         self.kept_from = self.tracks.iter().map(Track::appended_start).max().unwrap_or(to);
         // A decoder begins with the segment that holds the target.
-        match self.config.behind {
-            Behind::KeepsAll => self.seen.jump(to, self.kept_from),
-            Behind::Keeps(_) => self.seen.forget(self.kept_from),
+        match self.config.back_buffer {
+            BackBuffer::Unlimited => self.seen.jump(to, self.kept_from),
+            BackBuffer::Length(_) => self.seen.forget(self.kept_from),
         }
         self.playback.set_buffered_end(self.common_end().max(to));
     }
@@ -413,6 +413,10 @@ impl Player for DashPlayer {
         let media_rate = (ladder.count() == 1).then(|| ladder.bitrates()[0]);
         let media_duration = ladder.media_duration();
         self.io.log.push(now, EventKind::SessionStarted { media_duration, media_rate });
+        let position = self.playback.position(now);
+        if !position.is_zero() {
+            self.io.log.push(now, EventKind::Joined { position });
+        }
         if self.config.origin.is_some() {
             self.io.log.push(now, EventKind::Host { host: 0 });
         }

@@ -26,8 +26,8 @@ impl Moment<'_> {
         self.config.live.as_ref().and_then(|live| live.low_latency.as_ref())
     }
 
-    pub fn pieces(&self, way: LiveDelivery, ladder: &Ladder, segment: usize) -> Option<Pieces> {
-        let low_latency = self.low_latency().filter(|low_latency| low_latency.way == way)?;
+    pub fn pieces(&self, delivery: LiveDelivery, ladder: &Ladder, segment: usize) -> Option<Pieces> {
+        let low_latency = self.low_latency().filter(|low_latency| low_latency.delivery == delivery)?;
         Some(Pieces::of(ladder.duration_of(segment), low_latency))
     }
 

@@ -6,7 +6,7 @@ mod sending;
 mod turn;
 
 use super::client_data::ReportedBuffer;
-use super::config::{Behind, DashConfig, LiveDelivery};
+use super::config::{BackBuffer, DashConfig, LiveDelivery};
 use super::connections::{Io, Lines};
 use super::moment::{Moment, NOT_CHOSEN};
 use super::parts::Parts;
@@ -297,7 +297,7 @@ impl Track {
         self.failures = 0;
         self.chosen[segment] = representation as u8;
         (self.last_arrival, self.appended_at) = (now, now);
-        if config.look.is_some() {
+        if config.check.is_some() {
             self.wait_until = Time::ZERO;
         }
         self.append();
@@ -326,7 +326,7 @@ impl Track {
 
     /// A client that keeps what a seek left behind does not fetch it again.
     fn pass_what_is_there(&mut self, config: &DashConfig) {
-        while config.behind == Behind::KeepsAll && self.complete.get(self.next_segment) == Some(&true) {
+        while config.back_buffer == BackBuffer::Unlimited && self.complete.get(self.next_segment) == Some(&true) {
             self.next_segment += 1;
         }
     }
@@ -369,7 +369,7 @@ impl Track {
         if (is_last && self.retry.is_none()) || self.slot_for_next(at.config).is_none() {
             return Time::MAX;
         }
-        if !self.is_filling && at.config.look.is_none() {
+        if !self.is_filling && at.config.check.is_none() {
             return at
                 .playback
                 .time_of(self.committed_end(self.next_in_turn()).saturating_sub(self.room_level(at.config)));
@@ -483,8 +483,8 @@ fn removed_at(at: &Moment) -> Time {
     let started_at = at.playback.session_started_at();
     let rounds = at.now.saturating_since(started_at).as_nanos() / EVERY;
     let last = started_at + Duration::from_nanos(EVERY * rounds);
-    match at.config.behind {
-        Behind::Keeps(length) if at.playback.position(last) > length => last,
+    match at.config.back_buffer {
+        BackBuffer::Length(length) if at.playback.position(last) > length => last,
         _ => Time::ZERO,
     }
 }

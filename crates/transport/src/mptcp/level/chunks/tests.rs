@@ -1,7 +1,7 @@
 use super::*;
 
 /// Four chunks on paths 0, 1, 0, 1. Path 1 fails first, then path 0; the second is on path 2 by then, which works. The last
-/// has arrived on its path, and only the news is under way.
+/// has arrived on its path, and only its acknowledgement is in flight.
 #[test]
 fn the_oldest_is_reinjected_first_and_nothing_that_a_path_carries() {
     let mut chunks = Chunks { written: 400, ..Chunks::default() };

@@ -8,8 +8,11 @@ fn ms(n: u64) -> Time {
 /// 16; 3 is the last and does not count. Mean 14.667; over the whole response it would be 0.21.
 #[test]
 fn the_rate_is_that_of_the_bursts() {
-    let low_latency =
-        LowLatency { way: super::super::LiveDelivery::Chunks, piece: Duration::from_millis(500), playlist_bytes: 0 };
+    let low_latency = LowLatency {
+        delivery: super::super::LiveDelivery::Chunks,
+        piece: Duration::from_millis(500),
+        playlist_bytes: 0,
+    };
     let pieces = Pieces::of(Duration::from_secs(2), &low_latency);
     assert_eq!((pieces.count, pieces.media(3, Duration::from_secs(2))), (4, Duration::from_millis(1500)));
     let mut arrivals = Arrivals::new(pieces);

@@ -3,7 +3,7 @@
 use super::Track;
 use crate::EventKind;
 use crate::abr::{Choice, Decision};
-use crate::players::dash::config::{Asks, DashConfig, LiveDelivery, Room};
+use crate::players::dash::config::{DashConfig, LiveDelivery, Room, RuleTiming};
 use crate::players::dash::connections::Io;
 use crate::players::dash::moment::Moment;
 use crate::players::dash::parts::Next;
@@ -16,7 +16,7 @@ impl Track {
         if let Some(what) = self.after_init.take() {
             return Some(what);
         }
-        let by_parts = at.low_latency().is_some_and(|low_latency| low_latency.way == LiveDelivery::Parts);
+        let by_parts = at.low_latency().is_some_and(|low_latency| low_latency.delivery == LiveDelivery::Parts);
         if by_parts {
             let pieces = |segment| at.pieces(LiveDelivery::Parts, &self.ladder, segment);
             if let Next::Order(what) = self.parts.next(&self.ladder, pieces, self.next_segment)? {
@@ -65,8 +65,11 @@ impl Track {
         if is_last || at.now < self.may_ask_at(at) {
             return None;
         }
-        let asks_first = at.config.asks == Asks::BeforeRoom;
-        if self.answer.is_none() && !asks_first && !self.finds_room(at, self.next_segment, self.current.unwrap_or(0)) {
+        let asks_rule_first = at.config.rule_timing == RuleTiming::BeforeRoom;
+        if self.answer.is_none()
+            && !asks_rule_first
+            && !self.finds_room(at, self.next_segment, self.current.unwrap_or(0))
+        {
             return None;
         }
         let decision = self.answer.take().unwrap_or_else(|| self.ask(at));
@@ -77,7 +80,7 @@ impl Track {
                     self.change_rung(at, choice);
                 }
                 if !self.finds_room(at, self.next_segment, choice) {
-                    self.answer = Some(decision).filter(|_| !asks_first);
+                    self.answer = Some(decision).filter(|_| !asks_rule_first);
                     return None;
                 }
                 Some(self.note_decision(self.next_segment, choice, decision, at, io))
@@ -123,16 +126,16 @@ impl Track {
         let duration = self.ladder.duration_of(segment.min(self.ladder.segments() - 1));
         let has_room = match config.room {
             // A client that looks from time to time starts below the level, one that waits for the moment starts at it.
-            Room::Whole if duration < goal && config.look.is_none() => level + duration <= goal,
+            Room::Whole if duration < goal && config.check.is_none() => level + duration <= goal,
             Room::Whole if duration < goal => level + duration < goal,
             Room::Whole | Room::Any => level < goal,
         };
         let may_resume = self.is_filling || config.resume_level >= config.full_level || level <= config.resume_level;
         self.is_filling = has_room && may_resume;
-        if let (false, Some(look)) = (self.is_filling, config.look) {
-            let from = if look.from_arrival { self.last_arrival } else { at.playback.session_started_at() };
-            let looks = at.now.saturating_since(from).as_nanos() / look.every.as_nanos().max(1) + 1;
-            self.wait_until = from + Duration::from_nanos(look.every.as_nanos().saturating_mul(looks));
+        if let (false, Some(check)) = (self.is_filling, config.check) {
+            let from = if check.from_arrival { self.last_arrival } else { at.playback.session_started_at() };
+            let checks = at.now.saturating_since(from).as_nanos() / check.every.as_nanos().max(1) + 1;
+            self.wait_until = from + Duration::from_nanos(check.every.as_nanos().saturating_mul(checks));
         }
         self.is_filling
     }

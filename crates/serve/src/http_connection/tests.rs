@@ -5,7 +5,7 @@ use playpath_units::Rate;
 use playpath_video::cmcd::parse;
 
 /// A connection whose requests are of session "a", for 1 Mbit/s.
-fn conversation() -> Conversation {
+fn connection() -> HttpConnection {
     let syn = Segment { flags: Flags::SYN, syn_options: SynOptions::default(), ..Segment::default() };
     let ends = codec::Envelope {
         source: "10.0.0.2:1000".parse().unwrap(),
@@ -18,13 +18,13 @@ fn conversation() -> Conversation {
     let pair = AddressPair::of_syn(&Packet::parse(&bytes).unwrap(), &syn.syn_options, 1500, 1 << 20);
     let control = playpath_cc::build("newreno", 10.0).unwrap();
     let transport = Box::new(Connection::listen(Config::linux(), control));
-    let mut conversation = Conversation::new(Time::ZERO, transport, pair);
-    conversation.take_client_data(Time::ZERO, &parse("br=1000,ot=v,sid=\"a\"").cmcd, 1000);
-    conversation
+    let mut connection = HttpConnection::new(Time::ZERO, transport, pair);
+    connection.take_client_data(Time::ZERO, &parse("br=1000,ot=v,sid=\"a\"").cmcd, 1000);
+    connection
 }
 
-fn known_rate(conversation: &Conversation) -> Rate {
-    let mut view = conversation.viewer.clone();
+fn known_rate(connection: &HttpConnection) -> Rate {
+    let mut view = connection.viewer.clone();
     view.handle_request(&Cmcd::default(), None, &mut Vec::new()).unwrap().video_rate
 }
 
@@ -35,12 +35,12 @@ fn a_report_concerns_the_connections_of_its_session() {
         ("br=(2000),e=ps,sid=\"b\",sta=p,v=2", false, 1),
         ("br=(2000),e=ps,sta=p,v=2", false, 1),
     ] {
-        let mut conversation = conversation();
-        assert_eq!(conversation.handle_report(Time::ZERO, &parse(report).cmcd), is_of_it, "{report}");
-        assert_eq!(known_rate(&conversation), Rate::from_bits_per_sec(mbps * 1_000_000), "{report}");
+        let mut connection = connection();
+        assert_eq!(connection.handle_report(Time::ZERO, &parse(report).cmcd), is_of_it, "{report}");
+        assert_eq!(known_rate(&connection), Rate::from_bits_per_sec(mbps * 1_000_000), "{report}");
     }
     // Whoever tells no session has none: a report without one is not about it.
-    let mut silent = conversation();
+    let mut silent = connection();
     silent.take_client_data(Time::ZERO, &parse("br=1000,ot=v").cmcd, 1000);
     assert!(!silent.handle_report(Time::ZERO, &parse("br=(2000),e=ps,v=2").cmcd));
 }

@@ -47,7 +47,7 @@ impl Access {
     }
 }
 
-pub struct Conversation {
+pub struct HttpConnection {
     pub transport: Box<dyn Segments>,
     pub paths: Vec<AddressPair>,
     /// Arrival time of the first SYN.
@@ -104,10 +104,10 @@ enum Stage {
     Gone,
 }
 
-impl Conversation {
+impl HttpConnection {
     /// Open a connection for a SYN that arrived at `now` over `path`.
-    pub fn new(now: Time, transport: Box<dyn Segments>, path: AddressPair) -> Conversation {
-        Conversation {
+    pub fn new(now: Time, transport: Box<dyn Segments>, path: AddressPair) -> HttpConnection {
+        HttpConnection {
             transport,
             paths: vec![path],
             opened: now,

@@ -12,7 +12,7 @@ from typing import Any
 from playpath import __version__
 
 
-class Answered:
+class AnswerCache:
     """A file of answers that grows while an inference runs and is removed at its end.
 
     Each line holds the hash of a question and its answer. Only the lines' offsets are kept in memory.
@@ -23,7 +23,7 @@ class Answered:
         self._lock = Lock()
         self._places: dict[str, int] = {}
 
-    def __enter__(self) -> Answered:
+    def __enter__(self) -> AnswerCache:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self._path.open("a+b")
         self._file.seek(0)
@@ -41,7 +41,7 @@ class Answered:
         if error is None or not self._path.stat().st_size:
             self._path.unlink(missing_ok=True)
 
-    def of(self, asked: str) -> dict[str, Any] | None:
+    def get(self, asked: str) -> dict[str, Any] | None:
         """This version's stored answer to a question; None if there is none."""
         with self._lock:
             place = self._places.get(_key(asked))
