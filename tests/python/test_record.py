@@ -64,6 +64,12 @@ def test_the_reference_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
         assert file.read_text() == text, f"{file.name} is out of date: make reference"
 
 
+def test_a_handshake_that_never_ends_has_lost_packets() -> None:
+    lost = {"path.a.loss": "100 %", "path.b.loss": "100 %", "run.duration": "10 s"}
+    told = playpath.run(playpath.load(TWO_PATHS, set=lost)).warnings
+    assert not [text for text in told if "no packet was lost" in text], told
+
+
 def test_records_of_other_versions(tmp_path: Path) -> None:
     session().save(tmp_path)
     file = tmp_path / "record.json"

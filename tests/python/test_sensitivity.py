@@ -16,7 +16,7 @@ from playpath.population.intervals import Estimate
 from playpath.results.causes import causes
 from playpath.results.comparison import Comparison
 from playpath.results.sensitivity import Sensitivity, Shift
-from playpath.run.sensitivity import MAX_SEEDS, sensitivity, variations
+from playpath.run.sensitivity import MAX_SEEDS, _outcome, sensitivity, variations
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,12 @@ def test_each_setting_of_the_path_is_varied_alone(result):
         ("loss", "1 %", "2 %"),
     ]
     assert {setting for setting, *_ in lines} == {"rate", "RTT", "loss", "queue"}
+
+
+def test_another_leader_that_no_viewer_could_tell_from_the_best_is_no_change():
+    decision = SimpleNamespace(ranking=["other", "best", "third"], tied=[], unnoticed=["best"], beaten=[])
+    assert _outcome(SimpleNamespace(decision=decision), "best") == "stays"
+    assert _outcome(SimpleNamespace(decision=decision), "third") == "passed"
 
 
 def test_a_path_without_loss_gets_some_and_what_is_compared_is_not_varied():
@@ -109,18 +115,18 @@ def test_a_comparison_of_one_seed_has_none(result):
         sensitivity(playpath.compare(SMALL, seeds=1))
 
 
-def measured(lost: float, busy: float, drops: dict[str, float]) -> SimpleNamespace:
-    """One sender whose flow of 100 s sent 1000 packets: `lost` of them, on a link that is busy for a share."""
+def measured(lost: float, busy: float, drops: dict[str, float], connections: int = 1) -> SimpleNamespace:
+    """One sender whose flows of 100 s sent 1000 packets each: `lost` of them, on a link that is busy for a share."""
     scenario = SimpleNamespace(resolved={"path": [{}], "player": {"ladder": "1 Mbit/s, 4 Mbit/s"}})
     flow = {
-        "sender": "a", "name": "video", "sent_packets": 1000, "loss_ratio": lost / 1000, "start_s": 0.0, "end_s": 100.0,
+        "sender": "a", "seed": 1, "name": "video", "sent_packets": 1000, "loss_ratio": lost / 1000, "start_s": 0.0, "end_s": 100.0,
         "mean_rtt_ms": 90.0, "min_rtt_ms": 60.0,
     }  # fmt: skip
     link = {"sender": "a", "name": "path.x/down", "utilisation": busy}
     link |= {f"dropped_packets.{why}": count for why, count in drops.items()}
     return SimpleNamespace(
         shown_criteria=["mean_rate_kbps"], scenario=scenario, ranking=["a"], neighbours=[],
-        summary=lambda sender, name: SimpleNamespace(middle=2000.0), flows=pl.DataFrame([flow]), links=pl.DataFrame([link]),
+        summary=lambda sender, name: SimpleNamespace(middle=2000.0), flows=pl.DataFrame([flow] * connections), links=pl.DataFrame([link]),
     )  # fmt: skip
 
 
@@ -131,6 +137,8 @@ def test_what_held_a_rate_is_what_was_measured():
         "2 Mbit/s: the path was busy 50 % of the time; every 2 s a packet was lost (at the full queue 75 %, at random on the link 25 %); "
         "queueing made its RTT 90 ms instead of 60."
     )
+    (apart,) = causes(measured(50, 0.5, {}, connections=2))
+    assert "; every 1 s a packet was lost" in apart.sentence, "on either of two connections"
     (full,) = causes(measured(0, 0.95, {}))
     assert "busy 95 % of the time, which is full; hardly any packet was lost" in full.sentence
 

@@ -348,6 +348,22 @@ def test_a_point_is_as_random_as_all_of_its_path_and_its_report_says_the_same(tm
     assert [still.has_chance({"path.corruption": value}) for value in ("0 %", "1 %")] == [False, True]
 
 
+def test_tables_as_values_stay_apart_and_can_be_exported(tmp_path):
+    queues = [{"kind": "codel", "target": "5 ms"}, {"kind": "codel", "interval": "5 ms"}]
+    written = ['{kind = "codel", target = "5 ms"}', '{kind = "codel", interval = "5 ms"}']
+    losses = [{"kind": "gilbert_elliott", "p": "0.0001 %", "r": "10 %"}]
+    for more in ([], ["droptail"]):
+        axes = [{"key": "path.queue", "values": [*queues, *more]}, {"key": "path.loss", "values": losses}]
+        design = {"scenario": TINY, "cc": ["newreno"], "seeds": 2, "axis": axes}
+        with ThreadPoolExecutor(2) as pool:
+            result = sweep(design, store=tmp_path / "store", executor=pool)
+        assert result.decisions["path.queue"].to_list() == [*written, *more]
+        assert all(result.decisions["is_random"])
+        result.save(tmp_path / "out")
+        assert playpath_command("export", "out", "--out", "sweep.zip", cwd=tmp_path).status == 0
+        (tmp_path / "sweep.zip").unlink()
+
+
 def test_a_store_that_vanishes_is_told(tmp_path):
     class Vanishing(ThreadPoolExecutor):
         def submit(self, *given):

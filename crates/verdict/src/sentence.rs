@@ -29,14 +29,22 @@ pub fn headline(ranker: &Ranker, decision: &Decision) -> String {
 }
 
 fn of_viewers(ranker: &Ranker, decision: &Decision) -> String {
-    if decision.ranking.len() == 1 || ranker.seeds < 2 {
+    if decision.ranking.len() == 1 || ranker.seeds < 2 || shows_nothing(ranker, decision) {
         return sentence(ranker, decision);
     }
     Wording::new(ranker, decision).headline()
 }
 
+fn shows_nothing(ranker: &Ranker, decision: &Decision) -> bool {
+    decision.ranking.iter().all(|sender| ranker.mean(ranker.index(sender), GUARD) == Some(0.0))
+}
+
 /// The basis of the headline, and what it leaves out, in a streaming engineer's words.
 pub fn sentence(ranker: &Ranker, decision: &Decision) -> String {
+    if shows_nothing(ranker, decision) {
+        let runs = if ranker.seeds == 1 { "the run".into() } else { format!("any of {} runs", ranker.seeds) };
+        return format!("No video is shown in {runs}: there is nothing to compare.");
+    }
     let wording = Wording::new(ranker, decision);
     let (best, figures) = (wording.best, wording.describe());
     if decision.ranking.len() == 1 {

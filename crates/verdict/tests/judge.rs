@@ -69,6 +69,16 @@ fn a_headline_that_depends_on_the_viewer_names_every_sender() {
     assert!(!verdict.contains("weigh outweigh that is open"), "{verdict}");
 }
 
+/// Nobody shows anything: no stalls are no merit, and no picture is like another.
+#[test]
+fn where_no_video_is_shown_there_is_nothing_to_compare() {
+    let blank = json!({ "played_s": vec![0.0; 8], "stall_time_s": vec![0.0; 8], "startup_delay_s": vec![60.0; 8] });
+    let judged = judge(&json!({ "a": blank, "b": blank }), true, "range", &[]).expect("right values");
+    for part in ["headline", "verdict"] {
+        assert_eq!(judged[part], "No video is shown in any of 8 runs: there is nothing to compare.");
+    }
+}
+
 /// Of three that are behind by the same criterion none is left out; of more the first and the last are named.
 #[test]
 fn a_headline_leaves_out_no_single_sender() {

@@ -47,7 +47,7 @@ def causes(result: Comparison) -> list[Cause]:
 def _cause(result: Comparison, sender: str, name: str) -> str | None:
     summary = result.summary(sender, name)
     link = _means(result.links, (pl.col("sender") == sender) & pl.col("name").str.ends_with("/down"))
-    flow = _means(result.flows, (pl.col("sender") == sender) & is_viewers())
+    flow = _means(_whole_sessions(result.flows), pl.col("sender") == sender)
     if summary is None or link is None or link.get("utilisation") is None:
         return None
     rate = summary.middle / 1000 if name == "mean_rate_kbps" else summary.middle
@@ -61,8 +61,24 @@ def _cause(result: Comparison, sender: str, name: str) -> str | None:
     return f"{sentence}: {'; '.join(parts)}."
 
 
+def _whole_sessions(flows: pl.DataFrame) -> pl.DataFrame:
+    """A row for each session: what all connections of its viewer lost together, over how long, and their mean RTTs."""
+    if not {"sent_packets", "loss_ratio", "min_rtt_ms"} <= set(flows.columns):
+        return flows.clear()
+    return (
+        flows.filter(is_viewers())
+        .group_by("sender", "seed", maintain_order=True)
+        .agg(
+            pl.col("sent_packets").sum(),
+            (pl.col("loss_ratio") * pl.col("sent_packets")).sum().alias("lost"),
+            (pl.col("end_s").max() - pl.col("start_s").min()).alias("lasted"),
+            pl.col("mean_rtt_ms", "min_rtt_ms").mean(),
+        )
+    )
+
+
 def _means(frame: pl.DataFrame, wanted: pl.Expr) -> dict[str, Any] | None:
-    rows = frame.filter(wanted) if {"sender", "name"} <= set(frame.columns) else frame.clear()
+    rows = frame.filter(wanted) if "sender" in frame.columns else frame.clear()
     return None if rows.is_empty() else rows.select(pl.exclude(pl.String).mean()).row(0, named=True)
 
 
@@ -82,7 +98,7 @@ def _losses(link: dict[str, Any], flow: dict[str, Any] | None) -> str:
     """How often a packet of the sender was lost, and where packets on this link are lost."""
     if flow is None or not flow.get("sent_packets"):
         return ""
-    lost, lasted = flow["loss_ratio"] * flow["sent_packets"], flow["end_s"] - flow["start_s"]
+    lost, lasted = flow["lost"], flow["lasted"]
     if lost * _FEW_LOSSES_S < lasted:
         return "hardly any packet was lost: the window, the receiver or the player's requests limited it, not losses"
     drops = {why: link.get(f"dropped_packets.{why}") or 0.0 for why in _DROPS}

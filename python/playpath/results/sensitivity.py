@@ -25,7 +25,8 @@ class Shift:
     leads: str
     """The sender that does best there."""
     outcome: Literal["stays", "passed", "beaten"]
-    """Standing of the comparison's best sender: still best or alike with the best, behind, or proven to be behind."""
+    """Standing of the comparison's best sender: still best, or no viewer would notice a difference from the best in any session;
+    behind; proven to be behind."""
     difference: float
     """Difference there of rival minus best, in the metric's unit."""
     moved: float

@@ -164,7 +164,7 @@ def _difference(result: Comparison, best: str, rival: str, name: str, seeds: int
 
 def _outcome(result: Comparison, best: str) -> Any:
     decision = result.decision
-    if best == decision.ranking[0] or best in decision.tied:
+    if best == decision.ranking[0] or best in (*decision.tied, *decision.unnoticed):
         return "stays"
     return "beaten" if best in decision.beaten else "passed"
 

@@ -22,7 +22,7 @@ from playpath.judge.evidence import STOPPING_RULE
 from playpath.judge.race import RULE
 from playpath.judge.ranking import Ranker, identical_replicas
 from playpath.results.effects import Effect, effects
-from playpath.scenario import Scenario
+from playpath.scenario import Scenario, parse_value
 from playpath.scenario.choices import restored
 from playpath.sweep import headline
 from playpath.sweep.design import Design
@@ -148,7 +148,7 @@ class SweepResult(Tabular):
             for key, part in parts.items()
         }
         criteria = VIDEO_CRITERIA if self.base.has_video else BULK_CRITERIA
-        point = {key: group[key][0] for key in self.keys} if group.height else {}
+        point = {key: parse_value(str(group[key][0])) for key in self.keys} if group.height else {}
         return Ranker(
             values,
             criteria,
@@ -285,5 +285,20 @@ def _index(design: Design, seen: Sequence[tuple[int, str]]) -> pl.DataFrame:
     points = list(design.points())
     columns: dict[str, list[Any]] = {"point": [p for p, _ in seen], "cell": [c for _, c in seen]}
     for key in design.keys:
-        columns[key] = [points[p][key] for p, _ in seen]
+        columns[key] = [_column_value(points[p][key]) for p, _ in seen]
     return pl.DataFrame(columns, strict=False)
+
+
+def _column_value(value: Any) -> Any:
+    """A setting as a value of a column: a table as in a scenario, since tables in a column would all have each other's keys.
+
+    >>> _column_value({"kind": "pie", "ecn": True}), _column_value("1 %")
+    ('{kind = "pie", ecn = true}', '1 %')
+    """
+    return _inline(value) if isinstance(value, Mapping) else value
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_inline(own)}" for key, own in value.items()) + "}"
+    return json.dumps(value, ensure_ascii=False)

@@ -11,8 +11,8 @@
 //! 4. A window set from outside ends the epoch; `K` is computed anew from `W_max` and the window at the next growth.
 //! 5. `reduce_from`: FlightSize (§4.6) or `cwnd` (Linux, allowed by §4.6). Reductions never raise the window: `windows.rs`.
 //! 6. `slow_start` is HyStart++ by default, as §4.10 asks (SHOULD). Linux's behaviour: `slow_start = "hystart"`,
-//!    `reduce_from = "cwnd"`, `abc_limit = 65535`, and `growth = "linux"`: its whole numbers and constants (`cubic/linux.rs`),
-//!    which then hold instead of `c`, `beta` and differences 1 to 4. Likewise QUIC stacks (`cubic/stacks.rs`).
+//!    `reduce_from = "cwnd"`, `abc_limit = 65535`, and `growth = "linux"`: its whole numbers (`cubic/linux.rs`), which then
+//!    hold instead of differences 1 to 4. Likewise QUIC stacks (`cubic/stacks.rs`).
 //!
 //! Units: packets, seconds. Invariant: `cwnd` falls in reductions only. Tested here by the RFC's equations and tables, and by
 //! `tests/contract.rs`.
@@ -61,7 +61,7 @@ pub(crate) const GROWTH: ParamSpec = ParamSpec::word(
     "growth",
     "rfc",
     &["rfc", "linux", "quinn", "noq", "ngtcp2"],
-    "by RFC 9438 with c and beta; or with its own constants as Linux's tcp_cubic.c, in whole packets, or as a QUIC stack",
+    "by RFC 9438; or as Linux's tcp_cubic.c, in whole packets, or as a QUIC stack",
 );
 
 pub struct Cubic {
@@ -86,8 +86,8 @@ enum Law {
 }
 
 impl Law {
-    fn of(stack: Stack) -> Law {
-        Law::Stack(StackGrowth::new(stack), StackGrowth::new(stack))
+    fn of(stack: Stack, c: f64, beta: f64) -> Law {
+        Law::Stack(StackGrowth::new(stack, c, beta), StackGrowth::new(stack, c, beta))
     }
 }
 
@@ -136,10 +136,10 @@ impl Cubic {
             fast_convergence: params.flag("fast_convergence"),
             reno,
             law: match params.word("growth") {
-                "linux" => Law::Linux(LinuxGrowth::default()),
-                "quinn" => Law::of(Stack::Quinn),
-                "noq" => Law::of(Stack::Noq),
-                "ngtcp2" => Law::of(Stack::Ngtcp2),
+                "linux" => Law::Linux(LinuxGrowth::new(params.number("c"), beta)),
+                "quinn" => Law::of(Stack::Quinn, params.number("c"), beta),
+                "noq" => Law::of(Stack::Noq, params.number("c"), beta),
+                "ngtcp2" => Law::of(Stack::Ngtcp2, params.number("c"), beta),
                 _ => Law::Rfc(RfcGrowth { growth: Growth { w_max: None, cwnd_prior: None, epoch: None }, undo: None }),
             },
         }

@@ -1,6 +1,7 @@
 //! CUBIC's growth in Linux's integer arithmetic.
 //!
-//! Reference: behaviour of `net/ipv4/tcp_cubic.c` and of `tcp_cong_avoid_ai` (Linux 6.18), with its default constants.
+//! Reference: behaviour of `net/ipv4/tcp_cubic.c` and of `tcp_cong_avoid_ai` (Linux 6.18). `beta` and `c` are its module parameters
+//! `beta` and `bic_scale`.
 //!
 //! Differences from RFC 9438 that matter for windows of a few packets: the window is an integer, a reduction rounds down; one more packet
 //! takes `cnt` acknowledged ones, at least two, recomputed when the window has changed or 1/32 s has passed; the
@@ -17,20 +18,34 @@
 use crate::parts::reno::whole_growth;
 use playpath_units::{Duration, Time};
 
-/// 717/1024 and 410/1024 (0.41, of which Linux makes C = 0.4 by `bic_scale` 41).
-const BETA: u32 = 717;
-const CUBE_RTT_SCALE: u64 = 410;
-const CUBE_FACTOR: u64 = (1 << 40) / CUBE_RTT_SCALE;
-/// `8 (1024 + beta) / 3 / (1024 - beta)`: eight times the acknowledged packets per packet of the window and step of W_est.
-const BETA_SCALE: u32 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
+/// As whole numbers what the module's parameters say.
+#[derive(Clone, Copy, Debug)]
+struct Constants {
+    /// In 1/1024: 717 of 0.7.
+    beta: u32,
+    /// `8 (1024 + beta) / 3 / (1024 - beta)`: eight times the acknowledged packets per packet of the window and step of W_est.
+    beta_scale: u32,
+    /// Ten times `bic_scale`, which is C in 10/1024: 410 of 0.4.
+    cube_rtt_scale: u64,
+}
+
+impl Constants {
+    fn of(c: f64, beta: f64) -> Constants {
+        let beta = libm::round(1024.0 * beta) as u32;
+        let bic_scale = libm::round(102.4 * c).max(1.0) as u64;
+        Constants { beta, beta_scale: 8 * (1024 + beta) / 3 / (1024 - beta), cube_rtt_scale: 10 * bic_scale }
+    }
+}
+
 /// Before the first loss growth is at least one packet for so many.
 const FIRST_CNT: u32 = 20;
 const MIN_CNT: u32 = 2;
 const UPDATE_INTERVAL: Duration = Duration::from_millis(31);
 
 /// `struct bictcp` without HyStart, and `snd_cwnd_cnt`.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct LinuxGrowth {
+    constants: Constants,
     last_max: u32,
     last_cwnd: u32,
     last_time: Time,
@@ -46,6 +61,26 @@ pub(super) struct LinuxGrowth {
 }
 
 impl LinuxGrowth {
+    pub fn new(c: f64, beta: f64) -> LinuxGrowth {
+        LinuxGrowth::with(Constants::of(c, beta))
+    }
+
+    fn with(constants: Constants) -> LinuxGrowth {
+        LinuxGrowth {
+            constants,
+            last_max: 0,
+            last_cwnd: 0,
+            last_time: Time::default(),
+            epoch_start: None,
+            origin: 0,
+            k: 0,
+            reno_cwnd: 0,
+            ack_cnt: 0,
+            cnt: 0,
+            credit: 0,
+        }
+    }
+
     /// The window after `acked` packets in congestion avoidance.
     pub fn on_ack(&mut self, now: Time, min_rtt: Duration, cwnd: u32, acked: u32) -> u32 {
         self.update(now, min_rtt, cwnd, acked);
@@ -55,15 +90,15 @@ impl LinuxGrowth {
     /// The window after a loss, packets.
     pub fn reduce(&mut self, cwnd: u32, fast_convergence: bool) -> u32 {
         let gives_way = fast_convergence && cwnd < self.last_max;
-        self.last_max = if gives_way { scaled(cwnd, (1024 + BETA) / 2) } else { cwnd };
+        self.last_max = if gives_way { scaled(cwnd, (1024 + self.constants.beta) / 2) } else { cwnd };
         self.epoch_start = None;
         self.credit = 0;
-        scaled(cwnd, BETA)
+        scaled(cwnd, self.constants.beta)
     }
 
     /// After a timeout's reduction all is forgotten.
     pub fn reset(&mut self) {
-        *self = LinuxGrowth::default();
+        *self = LinuxGrowth::with(self.constants);
     }
 
     /// Idle time does not count.
@@ -90,7 +125,8 @@ impl LinuxGrowth {
             self.ack_cnt = acked;
             self.reno_cwnd = cwnd;
             self.origin = self.last_max.max(cwnd);
-            self.k = libm::cbrt(CUBE_FACTOR as f64 * f64::from(self.origin - cwnd)) as u64;
+            let cube_factor = (1 << 40) / self.constants.cube_rtt_scale;
+            self.k = libm::cbrt(cube_factor as f64 * f64::from(self.origin - cwnd)) as u64;
         }
         let start = self.epoch_start.unwrap_or(now);
         let elapsed = now.saturating_since(start) + if min_rtt == Duration::MAX { Duration::ZERO } else { min_rtt };
@@ -105,14 +141,14 @@ impl LinuxGrowth {
 
     fn target(&self, t: u64) -> u32 {
         let offset = u128::from(t.abs_diff(self.k));
-        let delta =
-            ((u128::from(CUBE_RTT_SCALE) * offset * offset * offset) >> 40).min(u128::from(u32::MAX / 2)) as u32;
+        let delta = ((u128::from(self.constants.cube_rtt_scale) * offset * offset * offset) >> 40)
+            .min(u128::from(u32::MAX / 2)) as u32;
         if t < self.k { self.origin.saturating_sub(delta) } else { self.origin.saturating_add(delta) }
     }
 
-    /// Grow at least as fast as Reno with a reduction to 0.7.
+    /// Grow at least as fast as Reno with the same reduction.
     fn be_friendly(&mut self, cwnd: u32) {
-        let step = ((u64::from(cwnd) * u64::from(BETA_SCALE)) >> 3).max(1) as u32;
+        let step = ((u64::from(cwnd) * u64::from(self.constants.beta_scale)) >> 3).max(1) as u32;
         // The kernel's `while (ack_cnt > step)`.
         let steps = self.ack_cnt.saturating_sub(1) / step;
         self.reno_cwnd += steps;

@@ -16,10 +16,6 @@
 
 use playpath_units::{Duration, Time};
 
-const C: f64 = 0.4;
-const BETA: f64 = 0.7;
-/// 3 (1 - beta) / (1 + beta): 9/17.
-const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// 2^(20/3): by so much is ngtcp2's K too small.
 const NGTCP2_K: f64 = 101.593_667_325_964_77;
 
@@ -34,6 +30,8 @@ pub(super) enum Stack {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StackGrowth {
     pub stack: Stack,
+    c: f64,
+    beta: f64,
     start: Option<Time>,
     w_max: f64,
     /// Before the last reduction; 0 before the first.
@@ -45,8 +43,8 @@ pub(super) struct StackGrowth {
 }
 
 impl StackGrowth {
-    pub fn new(stack: Stack) -> StackGrowth {
-        StackGrowth { stack, start: None, w_max: 0.0, prior: 0.0, k: 0.0, w_est: 0.0, rest: 0.0 }
+    pub fn new(stack: Stack, c: f64, beta: f64) -> StackGrowth {
+        StackGrowth { stack, c, beta, start: None, w_max: 0.0, prior: 0.0, k: 0.0, w_est: 0.0, rest: 0.0 }
     }
 
     /// The window after `acked` packets in congestion avoidance.
@@ -65,7 +63,7 @@ impl StackGrowth {
         });
         let t = now.saturating_since(start).as_secs_f64();
         let w_cubic = self.w_cubic(t + rtt);
-        let w_est = self.w_max * BETA + ALPHA * t / rtt;
+        let w_est = self.w_max * self.beta + self.alpha() * t / rtt;
         self.rest += if w_cubic < w_est { (w_est - cwnd).max(0.0) } else { (w_cubic - cwnd).max(0.0) / cwnd };
         if self.rest < 1.0 {
             return cwnd;
@@ -79,34 +77,39 @@ impl StackGrowth {
             return cwnd + acked / cwnd;
         }
         let t = now.saturating_since(*self.start.get_or_insert(now)).as_secs_f64();
-        self.w_est += acked / cwnd * if self.w_est < self.prior { ALPHA } else { 1.0 };
+        self.w_est += acked / cwnd * if self.w_est < self.prior { self.alpha() } else { 1.0 };
         if t < self.k || self.w_est > self.w_cubic(t) {
             return self.w_est;
         }
         cwnd + (self.w_cubic(t + rtt).clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd
     }
 
+    /// The slope of the Reno-friendly window: 9/17 with a beta of 0.7.
+    fn alpha(&self) -> f64 {
+        3.0 * (1.0 - self.beta) / (1.0 + self.beta)
+    }
+
     fn w_cubic(&self, t: f64) -> f64 {
         let from_plateau = t - self.k;
-        C * from_plateau * from_plateau * from_plateau + self.w_max
+        self.c * from_plateau * from_plateau * from_plateau + self.w_max
     }
 
     /// The window after a loss.
     pub fn reduce(&mut self, now: Time, cwnd: f64, fast_convergence: bool) -> f64 {
         let gives_way = fast_convergence && cwnd < self.w_max;
-        self.w_max = if gives_way { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
-        let window = BETA * cwnd;
-        let above = if self.stack == Stack::Ngtcp2 { self.w_max - window } else { self.w_max * (1.0 - BETA) };
-        self.k = libm::cbrt(above.max(0.0) / C) / if self.stack == Stack::Ngtcp2 { NGTCP2_K } else { 1.0 };
+        self.w_max = if gives_way { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
+        let window = self.beta * cwnd;
+        let above = if self.stack == Stack::Ngtcp2 { self.w_max - window } else { self.w_max * (1.0 - self.beta) };
+        self.k = libm::cbrt(above.max(0.0) / self.c) / if self.stack == Stack::Ngtcp2 { NGTCP2_K } else { 1.0 };
         // ngtcp2's time begins with the first ACK that may grow the window.
         self.start = (self.stack != Stack::Ngtcp2).then_some(now);
-        (self.prior, self.w_est, self.rest) = (cwnd, window, self.rest * BETA);
+        (self.prior, self.w_est, self.rest) = (cwnd, window, self.rest * self.beta);
         window
     }
 
     /// Reset to the initial state after a timeout.
     pub fn reset(&mut self) {
-        *self = StackGrowth::new(self.stack);
+        *self = StackGrowth::new(self.stack, self.c, self.beta);
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 
 fn after_loss(cwnd: u32) -> (LinuxGrowth, u32) {
-    let mut growth = LinuxGrowth::default();
+    let mut growth = LinuxGrowth::new(0.4, 0.7);
     let cwnd = growth.reduce(cwnd, true);
     (growth, cwnd)
 }
@@ -46,7 +46,7 @@ fn small_windows_follow_w_est_in_steps() {
 /// Before the first loss one packet for 20 at the slowest: a window of 100 grows by 5 per round trip.
 #[test]
 fn a_first_epoch_grows_by_a_twentieth() {
-    let (mut growth, mut cwnd) = (LinuxGrowth::default(), 100);
+    let (mut growth, mut cwnd) = (LinuxGrowth::new(0.4, 0.7), 100);
     for _ in 0..100 {
         cwnd = growth.on_ack(Time::from_secs(1), Duration::from_millis(100), cwnd, 1);
     }
@@ -70,4 +70,17 @@ fn idle_time_does_not_count() {
     assert_eq!(growth.epoch_start, Some(Time::from_secs(8)));
     growth.on_idle(Time::from_secs(9), Duration::from_secs(7));
     assert_eq!(growth.epoch_start, Some(Time::from_secs(9)), "never in the future");
+}
+
+/// The module's defaults, and what else a scenario may say: 0.5 is 512/1024, after which Reno's slope is 8 · 1536 / 3 / 512 = 8 eighths of
+/// a packet a window; C = 0.8 is `bic_scale` 82.
+#[test]
+fn beta_and_c_are_the_modules_parameters() {
+    let of = |c, beta| {
+        let found = Constants::of(c, beta);
+        (found.beta, found.beta_scale, found.cube_rtt_scale)
+    };
+    assert_eq!(of(0.4, 0.7), (717, 15, 410));
+    assert_eq!(of(0.8, 0.5), (512, 8, 820));
+    assert_eq!(LinuxGrowth::new(0.4, 0.5).reduce(100, true), 50);
 }

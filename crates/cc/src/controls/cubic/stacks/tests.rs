@@ -4,7 +4,7 @@ const RTT: Duration = Duration::from_millis(100);
 
 /// After a loss at 100 packets, an ACK for two packets every 50/70 of a round trip's packets for `seconds`.
 fn window_after(stack: Stack, seconds: f64) -> f64 {
-    let mut growth = StackGrowth::new(stack);
+    let mut growth = StackGrowth::new(stack, 0.4, 0.7);
     let mut cwnd = growth.reduce(Time::ZERO, 100.0, true);
     assert_eq!(cwnd, 70.0);
     let mut now = 0.0;
@@ -28,7 +28,7 @@ fn ngtcp2_is_back_at_w_max_after_a_second() {
 #[test]
 fn what_quinn_drops() {
     for (stack, rest) in [(Stack::Quinn, 0.0), (Stack::Noq, 0.2)] {
-        let mut growth = StackGrowth { start: Some(Time::ZERO), w_max: 160.0, ..StackGrowth::new(stack) };
+        let mut growth = StackGrowth { start: Some(Time::ZERO), w_max: 160.0, ..StackGrowth::new(stack, 0.4, 0.7) };
         assert_eq!(growth.on_ack(Time::ZERO, Duration::from_millis(1), 100.0, 2.0), 101.0);
         assert!((growth.rest - rest).abs() < 1e-6, "{}", growth.rest);
     }
@@ -39,7 +39,7 @@ fn what_quinn_drops() {
 #[test]
 fn fast_convergence_and_k() {
     for (stack, k) in [(Stack::Quinn, 3.708), (Stack::Ngtcp2, 3.107 / 101.594)] {
-        let mut growth = StackGrowth::new(stack);
+        let mut growth = StackGrowth::new(stack, 0.4, 0.7);
         growth.reduce(Time::ZERO, 100.0, true);
         assert_eq!(growth.reduce(Time::ZERO, 80.0, true), 56.0);
         assert!((growth.k - k).abs() < 1e-3, "{}", growth.k);
@@ -49,9 +49,9 @@ fn fast_convergence_and_k() {
 /// Before a loss: ngtcp2 a packet per window, quinn from the plateau on.
 #[test]
 fn before_the_first_loss() {
-    let mut growth = StackGrowth::new(Stack::Ngtcp2);
+    let mut growth = StackGrowth::new(Stack::Ngtcp2, 0.4, 0.7);
     assert_eq!(growth.on_ack(Time::ZERO, RTT, 50.0, 5.0), 50.1);
-    let mut growth = StackGrowth::new(Stack::Quinn);
+    let mut growth = StackGrowth::new(Stack::Quinn, 0.4, 0.7);
     assert_eq!(growth.on_ack(Time::ZERO, RTT, 50.0, 2.0), 50.0);
     assert_eq!((growth.w_max, growth.k), (50.0, 0.0));
 }
