@@ -25,7 +25,7 @@ SOAK_SECONDS ?= 3600
 # Two at a time; a file's tests one after the other, so that they make what they share once.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: help setup fast demo test test-fast test-long check check-macos bench fuzz soak web site notebook docs reference figures papers kernel wheel wheel-check page-or-none page-if-possible report clean check-tools
+.PHONY: help setup fast demo test test-fast test-long check check-macos format bench fuzz soak web site notebook docs reference figures papers kernel wheel wheel-check page-or-none page-if-possible report clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -34,7 +34,7 @@ STORE = DOCS.parent / "out" / "papers-kernel"
 SIMULATED_SEEDS = 16
 WORLDS = {"sim": "simulator", "real": "Linux"}
 STICKY_WORLDS = {"wire": "our MPTCP, Linux's client", "sim": "simulator"}
-"""As the tables of docs/manual/wire.md have them."""
+"""As the tables of docs/appendix/sticky-vlc.md have them."""
 STICKY_METRICS = ("path_switches", "switches_from_open_path", "stall_time_s")
 _STYLES = {"sim": (COLOURS[0], "o", -0.16), "real": (COLOURS[1], "s", 0.16), "wire": (COLOURS[2], "D", 0.0)}
 
@@ -108,7 +108,7 @@ def main() -> None:
     given = parser.parse_args()
     for name in given.studies or [*PARTS, "sticky"]:
         if name == "sticky":
-            draw_sticky(differences_of_wire((DOCS / "manual" / "wire.md").read_text()))
+            draw_sticky(differences_of_wire((DOCS / "appendix" / "sticky-vlc.md").read_text()))
             continue
         found = {scene: play(name, scene, given) for scene in PARTS[name].scenes}
         if not given.no_page:
@@ -262,10 +262,10 @@ Differences = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]
 
 
 def differences_of_wire(page: str) -> Differences:
-    """What each sticky scheduler has more than `dft` under the same control in the same scenario, from docs/manual/wire.md."""
+    """What each sticky scheduler has more than `dft` under the same control in the same scenario, from docs/appendix/sticky-vlc.md."""
     part = page.partition("<!-- begin: docs/wire.py -->")[2].partition("<!-- end: docs/wire.py -->")[0]
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
-    for table in part.split("\n### ")[1:]:
+    for table in part.split("\n## ")[1:]:
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line[:1] == "|"]
         metrics = [name.strip("`") for name in rows[0][1:]]
         cells = {row[0]: dict(zip(metrics, row[1:], strict=True)) for row in rows[2:]}

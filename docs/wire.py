@@ -1,4 +1,4 @@
-"""Fill the table of real players in docs/manual/wire.md: `sudo .venv/bin/python docs/wire.py`, as root, on an otherwise idle machine.
+"""Fill the tables of docs/appendix/sticky-vlc.md: `sudo .venv/bin/python docs/wire.py`, as root, on an otherwise idle machine.
 
 The sticky study's three scenarios, sixteen combinations of control and scheduler each, with VLC over the kernel's MPTCP and our own
 endpoint (world `wire`), and in the simulator. Sessions of the real world run in real time, about 45 s each: 40 minutes in all, half of
@@ -8,7 +8,6 @@ that with `--jobs 2` on four cores. Finished ones are kept in out/wire, so it ma
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 
 import playpath
@@ -23,7 +22,6 @@ SPARE = 20
 """Seconds that the video is longer than its session, so that none ends within."""
 METRICS = ("path_switches", "switches_from_open_path", "reinjections", "stall_time_s", "mean_rtt_ms")
 BEGIN, END = "<!-- begin: docs/wire.py -->\n", "<!-- end: docs/wire.py -->\n"
-BEFORE = "## Limits\n"
 
 
 def main() -> None:
@@ -35,7 +33,7 @@ def main() -> None:
     parser.add_argument("--scenarios", nargs="+", choices=SCENARIOS, default=list(SCENARIOS))
     parser.add_argument("--jobs", type=int, default=1, help="sessions at once; each wants a core of its own")
     parser.add_argument("--tolerance", help="how late a link of a real world may be, as of `playpath compare`")
-    parser.add_argument("--page", type=Path, default=DOCS / "manual" / "wire.md")
+    parser.add_argument("--page", type=Path, default=DOCS / "appendix" / "sticky-vlc.md")
     given = parser.parse_args()
     sections = []
     for name in given.scenarios:
@@ -77,7 +75,7 @@ def section(name: str, found: dict[str, Comparison]) -> str:
     """A scenario's table."""
     senders = list(next(iter(found.values())).table["sender"].unique(maintain_order=True))
     lines = [
-        f"### {name}\n",
+        f"## {name}\n",
         "| sender | " + " | ".join(f"`{metric}`" for metric in METRICS) + " |",
         "| -- |" + " -- |" * len(METRICS),
     ]
@@ -96,11 +94,10 @@ def cell(result: Comparison, sender: str, metric: str) -> str:
 
 
 def write(page: Path, text: str) -> None:
-    """Between the marks, which are made in front of the limits if there are none."""
-    old = page.read_text()
-    kept = re.sub(re.escape(BEGIN) + ".*?" + re.escape(END) + "\n", "", old, flags=re.DOTALL)
-    assert kept.count(BEFORE) == 1, f"{page} has no {BEFORE!r}"
-    page.write_text(kept.replace(BEFORE, BEGIN + "\n" + text + "\n" + END + "\n" + BEFORE))
+    """Between the marks."""
+    before, _, rest = page.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    page.write_text(before + BEGIN + "\n" + text + "\n" + END + after)
 
 
 if __name__ == "__main__":
