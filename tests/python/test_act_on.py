@@ -197,6 +197,9 @@ def test_on_the_command_line(cli, small, tmp_path):
         (("--transport", "tcp,zork"), 'sender.transport: unknown transport "zork"'),
         (("--transport", "zork"), '--set sender.transport: unknown transport "zork"'),
         (("--transport", "tcp,zork", "--vary", "sender.transport=tcp,zork"), "given twice"),
+        (("--transport", "quic", "--set", "sender.transport={ name = 'quic', stack = 'quinn' }"), "given twice"),
+        (("--set", "path.rate=5 Mbit/s", "--set", "path.rate=6 Mbit/s"), "--set path.rate: given twice"),
+        (("--set", "sender.cc=newreno"), "--set sender.cc: --cc gives the senders another `cc`"),
         (("--price-per-gb", "inf"), "give a number"),
         (("--price-per-gb", "-1"), "--price-per-gb"),
     ],
@@ -209,6 +212,9 @@ def test_wrong_options_are_one_line(cli, small, options, says):
 def test_the_transport_of_one_session(cli, small):
     played = cli("run", small, "--cc", "cubic", "--transport", "quic", "--json")
     assert json.loads(played.out)["sender"] == "cubic/quic"
+    keys = ("--set", "sender.transport.stack=quinn")
+    played = cli("run", small, "--cc", "cubic", *keys, "--transport", "quic", "--json")
+    assert json.loads(played.out)["sender"] == "cubic/quic(stack=quinn)"
     wrong = cli("run", small, "--cc", "cubic", "--transport", "tcp,quic")
     assert (wrong.status, "one session has one transport" in wrong.err) == (2, True)
 

@@ -240,11 +240,11 @@ fn warnings(measured: &Measurements) -> Vec<String> {
     // A handshake that times out has lost packets, which a flow does not count.
     let has_loss =
         |flow: &Flow| flow.is_measured && flow.dropped_packets + flow.retransmitted_packets + flow.rto_count > 0;
-    let has_queue = |link: &LinkRecord| link.mean_queue_packets >= 0.01;
+    let is_felt = |link: &LinkRecord| link.mean_queue_packets >= 0.01 || link.dropped_packets.values().any(|&n| n > 0);
     if !measured.sessions.is_empty()
         && !measured.links.is_empty()
         && !measured.flows.iter().any(has_loss)
-        && !measured.links.iter().any(has_queue)
+        && !measured.links.iter().any(is_felt)
     {
         warnings
             .push("no packet was lost and no queue filled: this path cannot show a difference between senders".into());

@@ -621,6 +621,7 @@ fn apply_overrides(document: &mut Document, overrides: &Value) -> Result<(), Sce
     let all = seeds.into_iter().chain(changes.map(|(key, value)| (key.as_str(), value, format!("--set {key}"))));
     for (key, value, option) in all {
         for at in set(&mut document.root, key, value)? {
+            refuse_undone(&document.options, overrides, &at, &option)?;
             document.options.insert(at, option.clone());
         }
     }
@@ -634,6 +635,31 @@ fn apply_overrides(document: &mut Document, overrides: &Value) -> Result<(), Sce
         }
     }
     Ok(())
+}
+
+/// Refuses a setting that undoes an earlier one, of a key within `at`, or that `--cc` and the like undo.
+fn refuse_undone(
+    options: &BTreeMap<String, String>,
+    overrides: &Value,
+    at: &str,
+    option: &str,
+) -> Result<(), ScenarioError> {
+    let of_sender = at.strip_prefix("sender[").and_then(|rest| rest.split(['.', '[']).nth(1));
+    if let Some(key) = of_sender.filter(|key| ["cc", "scheduler", "abr"].contains(key) && overrides.get(key).is_some())
+    {
+        return Err(ScenarioError(format!(
+            "{option}: --{key} gives the senders another `{key}`; give only one of them"
+        )));
+    }
+    // Of a queue that is named by its kind alone the limit stays.
+    let is_undone = |key: &str| key != "limit" || !at.ends_with("queue");
+    let undone = options
+        .iter()
+        .find(|(key, _)| key.strip_prefix(at).and_then(|key| key.strip_prefix('.')).is_some_and(is_undone));
+    match undone {
+        Some((_, earlier)) => Err(ScenarioError(format!("{option}: undoes {earlier}; give it before"))),
+        None => Ok(()),
+    }
 }
 
 /// Writes `value`; its places as errors name them: `path[0].loss` for `path.wifi.loss`, and for `path.loss` that of every path.
@@ -692,7 +718,7 @@ fn put(
 }
 
 /// Components that a word names, which may be a table that has it as `name`.
-const CHOSEN_BY_NAME: [&str; 3] = ["cc", "scheduler", "abr"];
+const CHOSEN_BY_NAME: [&str; 4] = ["cc", "scheduler", "abr", "transport"];
 
 /// A number, or the name of one of the tables.
 fn is_choice(items: &[Value], part: &str) -> bool {

@@ -1007,3 +1007,29 @@ fn a_whole_number_may_stand_where_a_text_is_one() {
     expect(&with_retries("101"), &["`player.retries`", "allowed: a whole number up to 100"]);
     expect(&with_retries("1.5"), &["`player.retries`", "allowed: a whole number up to 100"]);
 }
+
+/// In the order in which they are given. Only a queue's limit outlives the choice of another kind.
+#[test]
+fn a_setting_that_would_undo_another_is_refused() {
+    let parsed = |overrides| Scenario::parse(GOOD, &overrides, &no_files);
+    let transport = ("sender.transport", json!("quic"));
+    let stack = ("sender.transport.stack", json!("quinn"));
+    let of = |settings: [&(&str, Value); 2]| -> Value {
+        json!({ "set": settings.into_iter().map(|(key, value)| (key.to_string(), value.clone())).collect::<serde_json::Map<_, _>>() })
+    };
+    let sender = &parsed(of([&transport, &stack])).expect("right").to_json()["sender"][0];
+    assert_eq!(sender["transport"]["stack"], "quinn");
+    parsed(of([&("path.queue.limit", json!("9 packets")), &("path.queue", json!("pie"))])).expect("right");
+    let queue = [&("path.queue.kind", json!("codel")), &("path.queue", json!("pie"))];
+    for (wrong, says) in [
+        (of([&stack, &transport]), "--set sender.transport: undoes --set sender.transport.stack"),
+        (of(queue), "--set path.queue: undoes --set path.queue.kind"),
+        (
+            json!({ "cc": ["bbr"], "set": { "sender.cc.beta": 0.5 } }),
+            "--set sender.cc.beta: --cc gives the senders another `cc`",
+        ),
+    ] {
+        let error = parsed(wrong).err().expect(says).to_string();
+        assert!(error.starts_with(says), "{error}");
+    }
+}

@@ -104,6 +104,9 @@ fn a_small_mtu_is_a_black_hole() {
     assert_eq!(played("transport = \"quic\""), 0.0);
     assert_eq!(played(""), 0.0);
     assert!(played("transport = { name = \"quic\", datagram_bytes = 1350 }") > 39.0);
+    // The server's first datagram of 1228 does not pass either: no data was ever sent, but packets were lost.
+    let warnings = over("mtu = \"1220 B\"", "transport = \"quic\"", 1).warnings;
+    assert!(!warnings.iter().any(|warning| warning.contains("no packet was lost")), "{warnings:?}");
 }
 
 /// The same where who sends is told: the first datagram of QUIC's server is refused, and no more; those of 1200 bytes, the least, do not pass

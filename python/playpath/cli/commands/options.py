@@ -197,10 +197,10 @@ def check_tolerance(text: str | None) -> str | None:
 def of_transport(
     setting: list[str] | None, vary: list[str] | None, transport: str | None
 ) -> tuple[list[str], list[str]]:
-    """Add `--transport` to `--set` if it names one transport, to `--vary` if it names several."""
+    """Add `--transport` to `--set` if it names one transport, to `--vary` if it names several; before settings of its keys."""
     given = [] if transport is None else [f"sender.transport={transport}"]
     is_one = len(split_outside(transport or "")) == 1
-    return [*(setting or []), *(given if is_one else [])], [*(vary or []), *([] if is_one else given)]
+    return [*(given if is_one else []), *(setting or [])], [*(vary or []), *([] if is_one else given)]
 
 
 def of_one_transport(setting: list[str] | None, transport: str | None) -> list[str]:
@@ -226,12 +226,15 @@ def varied(items: list[str] | None) -> dict[str, str]:
 
 def settings(items: list[str] | None) -> dict[str, object]:
     """Parse `["player.buffer=2 s"]` into a mapping: dotted key → value."""
-    found = {}
+    found: dict[str, object] = {}
     for item in items or []:
         key, equals, value = item.partition("=")
-        if not equals or not key.strip():
+        if not equals or not (key := key.strip()):
             raise InputError(f"--set '{item}': expected KEY=VALUE, for example player.buffer=\"2 s\"")
-        found[key.strip()] = parse_value(value)
+        if key in found:
+            too = "; --transport gives it, too" if key == "sender.transport" else ""
+            raise InputError(f"--set {key}: given twice{too}")
+        found[key] = parse_value(value)
     return found
 
 
