@@ -10,13 +10,17 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 
 from playpath.judge.race import race_looks
+from playpath.population.answer import PopulationResult
 from playpath.population.intervals import is_dominated, mean_interval, net_interval, quantile_band, share_interval
 from playpath.population.raced import Scores, wanted
+from playpath.population.sets import VIEWER
 from playpath.population.versus import ALIKE, relation
 
 PAIRS = json.loads((Path(__file__).parent / "data" / "population_units.json").read_text(encoding="utf-8"))
@@ -284,6 +288,15 @@ def test_over_draws_an_interval_holds_what_the_viewers_show_on_their_true_paths(
             held[share] += found.low <= truth.mean() <= found.high
     assert held[1.0] >= 0.93 * 300, held
     assert between >= 1 or held[0.0] < 0.8 * 300, held
+
+
+def test_the_variance_of_draws_is_the_same_each_time():
+    """To the last digit: groups in another order are added up in another order."""
+    count = 4 * 40
+    keys = pl.DataFrame({"path": range(count), "unit": [path // 4 for path in range(count)], "weight": [0.25] * count})
+    result = SimpleNamespace(keys=keys, paths=pl.DataFrame({f"group.{VIEWER}": ["a"]}))
+    values = np.random.default_rng(1).normal(size=count)
+    assert len({PopulationResult.doubt(result, values) for _ in range(50)}) == 1
 
 
 def test_where_no_viewer_shows_a_change_another_may():

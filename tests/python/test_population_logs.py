@@ -198,6 +198,22 @@ def test_logs_as_servers_networks_and_players_write_them(tmp_path, text, row):
     assert read_logs([log(tmp_path, text)]).rows == [row | {"samples": 1}]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_served"),
+    [
+        (COMBINED + " 2.000\n", True),
+        ('{"client_ip": "10.0.0.1", "response_body_size": 1000000, "time_elapsed": 2000000}\n', True),
+        ('[{"cliIP": "10.0.0.1", "totalBytes": "1000000", "transferTimeMSec": "2000"}]', True),
+        # The player measured.
+        ("session,bytes,duration_ms\nann,1000000,2000\n", False),
+        ('{"cliIP": "10.0.0.1", "throughput": "5000", "transferTimeMSec": "2000"}\n', False),
+    ],
+)
+def test_times_that_a_server_measured_are_noted_whatever_the_format(tmp_path, text, is_served):
+    notes = read_logs([log(tmp_path, text)]).notes
+    assert any("before it has arrived" in note for note in notes) == is_served
+
+
 def test_application_limited_sockets_are_left_out(tmp_path):
     text = SS.format(rate="90Mbps", flag="app_limited ") + SS.format(rate="4000Kbps", flag="")
     found = read_logs([log(tmp_path, text)])

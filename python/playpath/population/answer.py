@@ -156,8 +156,14 @@ class PopulationResult(Tabular):
         frame = self.keys.head(len(values)).with_columns(pl.Series("value", values))
         if among is not None:
             frame = frame.filter(pl.Series(among))
-        by_path = frame.group_by("path", "unit").agg(pl.col("value").mean(), pl.col("weight").first())
-        of_units = by_path.group_by("unit").agg(pl.col("value").var(), pl.col("weight").sum()).drop_nulls()
+        by_path = frame.group_by("path", "unit", maintain_order=True).agg(
+            pl.col("value").mean(), pl.col("weight").first()
+        )
+        of_units = (
+            by_path.group_by("unit", maintain_order=True)
+            .agg(pl.col("value").var(), pl.col("weight").sum())
+            .drop_nulls()
+        )
         total = float(of_units["weight"].sum())
         return float((of_units["value"] * of_units["weight"]).sum()) / total if total > 0 else 0.0
 

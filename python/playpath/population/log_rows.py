@@ -41,6 +41,8 @@ class Sample:
     """Whether the sender was application-limited for part of the time: then its throughput says nothing about the path."""
     kept: Mapping[str, str] = field(default_factory=dict)
     """Columns to group by."""
+    is_served: bool = False
+    """Whether a server measured its time."""
 
 
 def _units(stems: str, units: Mapping[str, float]) -> dict[str, float]:
@@ -187,7 +189,7 @@ def named_row(row: Mapping[str, Any], fields: Fields) -> NamedRow:
     named = columns | {fields[name]: value for name, value in columns.items() if name in fields}
     session = _cmcd(named)["sid"] or _first(named, (*_SESSIONS, *_PEERS))
     name = None if session is None else str(session)
-    is_served = next((own for own in _DURATIONS if number(named.get(own)) is not None), "") in _SERVER_TIMES
+    is_served = _is_served(named)
     min_rtt = _scaled(named, _MIN_RTTS if is_served else _PLAYER_RTTS)
     has_smoothed = min_rtt is None and _scaled(named, _RTTS) is not None
     return NamedRow(named, name, *_sizes(named), _scaled(named, _DURATIONS), min_rtt, is_served, has_smoothed)
@@ -219,15 +221,19 @@ def _measured(named: Mapping[str, Any]) -> Sample | None:
         return Sample(session, rate, rtt, limited)
     (size, _), seconds = _sizes(named), _scaled(named, _DURATIONS)
     if size is not None and seconds is not None:
-        return transfer(session, size, seconds, rtt)
+        return _transfer(session, size, seconds, rtt, _is_served(named))
     return None if cmcd["mtp_kbps"] is None else Sample(session, cmcd["mtp_kbps"] / 1000, rtt)
 
 
-def transfer(session: str, size: float, seconds: float, rtt_ms: float | None) -> Sample:
+def _transfer(session: str, size: float, seconds: float, rtt_ms: float | None, is_served: bool) -> Sample:
     """The sample of a served request; if it is too small or too quick to say anything about the path, it counts as limited."""
     if size < MIN_BYTES or seconds <= 0:
         return Sample(session, None, rtt_ms, is_limited=True)
-    return Sample(session, size * 8e-6 / seconds, rtt_ms)
+    return Sample(session, size * 8e-6 / seconds, rtt_ms, is_served=is_served)
+
+
+def _is_served(named: Mapping[str, Any]) -> bool:
+    return next((own for own in _DURATIONS if number(named.get(own)) is not None), "") in _SERVER_TIMES
 
 
 def number(value: Any) -> float | None:

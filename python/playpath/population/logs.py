@@ -108,7 +108,7 @@ def read_logs(
             )
         if skipped:
             notes.append(f"{file}: {skipped} lines could not be read and are left out")
-        if found in _SERVED and SERVED_NOTE not in notes:
+        if any(sample.is_served for sample in read) and SERVED_NOTE not in notes:
             notes.append(SERVED_NOTE)
     how.keep.check()
     return _estimate(samples, notes, tuple(how.keep.names), Names.of_run(keep_names))
@@ -116,7 +116,6 @@ def read_logs(
 
 _UNUSED = re.compile(r"\b\w*(?:loss|retrans)\w*\b", re.IGNORECASE)
 """Columns and fields of losses, which are not used."""
-_SERVED = ("nginx", "w3c")
 
 
 def _nothing(kind: str, text: str) -> str:

@@ -306,7 +306,12 @@ def _decided(row: Named) -> str:
 def _errors(result: SweepResult) -> str:
     if result.errors.is_empty():
         return ""
-    counted = result.errors.group_by("error").agg(pl.len().alias("cells")).sort("cells", descending=True).head(20)
+    counted = (
+        result.errors.group_by("error")
+        .agg(pl.len().alias("cells"))
+        .sort("cells", "error", descending=[True, False])
+        .head(20)
+    )
     rows = [[escape(row["error"]), str(row["cells"])] for row in counted.iter_rows(named=True)]
     return html.section("Cells that failed", html.table(["error", "cells"], rows, classes="cards"))
 
