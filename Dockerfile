@@ -16,7 +16,7 @@ RUN make wheel
 
 FROM python:3.13-slim-bookworm
 # hadolint ignore=DL3008
-RUN apt-get update && apt-get install -y --no-install-recommends curl ffmpeg iperf3 iproute2 nginx-light procps tcpdump \
+RUN apt-get update && apt-get install -y --no-install-recommends curl ffmpeg iperf3 iproute2 mptcpize nginx-light procps tcpdump \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/out/dist/*.whl /tmp/
 RUN pip install --no-cache-dir /tmp/*.whl && rm /tmp/*.whl

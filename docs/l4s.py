@@ -358,7 +358,7 @@ their senders could shorten, and Prague gives way for nothing. With a Prague vie
 
 {marks}
 
-With a longer step and nothing else changed, a Prague viewer gets a good picture again everywhere but on the WLAN. The steps were
+With a longer step and nothing else changed, a Prague viewer gets a good picture again everywhere. The steps were
 tried by hand, not tuned. Linux can also leave a queue of few packets unmarked (`min_qlen_step`, 0 by default), which was not
 tried here.
 

@@ -226,7 +226,7 @@ def profile_section() -> str:
         of[profile] = resolved(profile=profile) | {"delayed_ack": words[0], "window_tuning": tunes}
     own = [key["name"] for key in keys.tables()["tcp"]["keys"] if key["otherwise"].endswith("the profile's")]
     lines = ["| key | " + " | ".join(f"`{p}`" for p in PROFILES) + " |", "|---" * (len(PROFILES) + 1) + "|"]
-    lines += [f"| `{name}` | " + " | ".join(str(of[p][name]).lower() for p in PROFILES) + " |" for name in own]
+    lines += [f"| `{name}` | " + " | ".join(bare(of[p][name]) for p in PROFILES) + " |" for name in own]
     return "What the profiles set:\n\n" + "\n".join(lines) + "\n"
 
 
@@ -246,7 +246,7 @@ def components() -> str:
 
 def component(entry: Mapping[str, Any], set_as: str) -> str:
     """One entry of a registry."""
-    reference = f" Reference: {entry['reference']}." if entry["reference"] else ""
+    reference = f" Reference: {entry['reference'].rstrip('.')}." if entry["reference"] else ""
     kernel = f" In the kernel world: `{entry['in_kernel']}`." if entry.get("in_kernel") else ""
     text = f"### {entry['name']}\n\n{cell(entry['summary'])}.{reference}{kernel}\n"
     if not entry["params"]:
@@ -254,7 +254,7 @@ def component(entry: Mapping[str, Any], set_as: str) -> str:
     first = entry["params"][0]
     example = set_as.format(name=entry["name"], param=first["name"], value=toml_value(first["default"], set_as))
     rows = [
-        f"| `{p['name']}` | {cell(default_text(p))} | {cell(p['allowed'])} | {cell(p['doc'])}{outcome(p)} |"
+        f"| `{p['name']}` | {cell(default_text(p))} | {cell(p['allowed'])} | {cell(p['doc'])}{'.' * bool(outcome(p))}{outcome(p)} |"
         for p in entry["params"]
     ]
     how = f"\nSet like this: `{example}`.\n" if example else ""
@@ -270,8 +270,12 @@ def outcome(param: Mapping[str, Any]) -> str:
 
 def toml_value(value: Any, set_as: str) -> str:
     """A value as it is typed in TOML; bare inside a text."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return f'"{text}"' if isinstance(value, str) and set_as.count('"') <= 2 else text
+    return f'"{value}"' if isinstance(value, str) and set_as.count('"') <= 2 else bare(value)
+
+
+def bare(value: Any) -> str:
+    """A value as it is typed in TOML, a text without quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def cell(text: str) -> str:

@@ -332,3 +332,22 @@ def test_a_changed_or_missing_file_is_named(comparison, tmp_path):
 def test_what_is_no_archive_is_one_line(tmp_path, content):
     (tmp_path / "x.zip").write_bytes(content)
     playpath_command("verify", "x.zip", cwd=tmp_path).assert_refused("x.zip: is not a playpath archive, or damaged")
+
+
+def test_a_control_of_ones_own_is_played_again_where_it_is(tmp_path):
+    (tmp_path / "mine.py").write_text("class Mine:\n    def on_report(self, report):\n        return 20.0\n")
+    (tmp_path / "small.toml").write_text(SCENARIO.replace('trace = "link.mahi"', 'rate = "4 Mbit/s"'))
+    compared = playpath_command("compare", "small.toml", "--cc", "cubic,mine:Mine", "--out", "result", cwd=tmp_path)
+    assert compared.status == 0, compared.err
+    assert playpath_command("export", "result", cwd=tmp_path).status == 0
+    again = playpath_command("verify", "result.playpath.zip", cwd=tmp_path)
+    assert (again.status, again.out[:5]) == (0, "same:"), again.out + again.err
+
+
+def test_what_the_variations_showed_is_listed_as_not_verified(tmp_path):
+    scenario = SCENARIO.replace('trace = "link.mahi"\nrtt = "40 ms"\nloss = "1 %"', 'rate = "4 Mbit/s"\nrtt = "40 ms"')
+    result = playpath.compare(scenario)
+    result.with_sensitivity(playpath.sensitivity(result)).save(tmp_path / "result")
+    assert playpath_command("export", "result", cwd=tmp_path).status == 0
+    found = playpath_command("verify", "result.playpath.zip", cwd=tmp_path)
+    assert "`sensitivity` in results/comparison.json" in found.out, found.out + found.err

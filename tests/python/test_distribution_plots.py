@@ -41,6 +41,16 @@ def test_the_difference_of_two_is_in_points_and_turns_with_the_pair(comparison):
     assert np.abs(forth).max() <= 100
 
 
+def test_a_legend_hides_no_curve_and_fits_the_figure(comparison):
+    for draw in (plots.cdf, plots.ecdf_difference):
+        drawn, ax = plots.figure()
+        draw(comparison, "goodput_mbps", ax)
+        drawn._repr_png_()
+        legend = ax.get_legend().get_window_extent()
+        assert legend.y0 >= ax.get_window_extent().y1
+        assert (legend.y1 <= drawn.bbox.y1, legend.x1 <= drawn.bbox.x1) == (True, True)
+
+
 def test_a_notebook_shows_verdict_figure_and_table(comparison):
     shown = comparison._repr_html_()
     assert "<svg" in shown

@@ -1,5 +1,6 @@
 """What the documents say works, and what they name exists."""
 
+import contextlib
 import os
 import re
 import shlex
@@ -11,8 +12,10 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, SCENARIOS, playpath_command
+from typer.main import get_command
 
 import playpath
+from playpath import cli
 from playpath.base import engine
 from playpath.base.metrics import BULK_CRITERIA, VIDEO_CRITERIA
 from playpath.cli import commands
@@ -25,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 def shell_blocks(page):
     """Of a page: the commands of each block, which run one after the other in a folder."""
-    for block in re.findall(r"```\n(.*?)```", page.read_text(), re.DOTALL):
+    for block in re.findall(r"```(?:console)?\n(.*?)```", page.read_text(), re.DOTALL):
         if lines := [line for line in block.splitlines() if line.startswith("playpath ")]:
             yield lines
 
@@ -37,14 +40,15 @@ def shell_lines(page):
 README = ROOT / "README.md"
 GUIDE = ROOT / "docs" / "guide.md"
 MANUAL = ROOT / "docs" / "manual"
-BLOCKS = [block for page in (README, GUIDE) for block in shell_blocks(page)]
+PAGES = (README, GUIDE, *(ROOT / "docs" / f"{name}.md" for name in ("multipath", "population", "quic")))
+BLOCKS = [block for page in PAGES for block in shell_blocks(page)]
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block[0])
-def test_commands_of_the_readme_and_the_guide_run(block, tmp_path):
+def test_commands_of_the_readme_and_of_pages_for_readers_run(block, tmp_path):
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     for line in block:
-        words = shlex.split(line)[1:]
+        words = shlex.split(line, comments=True)[1:]
         if words[0] == "compare":  # the beginning of it; `playpath demo` is played whole
             words += ["--set", "run.duration=20 s", *([] if "--seeds" in words else ["--seeds", "2"])]
         if words[:2] == ["population", "compare"]:
@@ -69,6 +73,42 @@ def test_commands_of_the_page_on_logs_run_one_after_the_other(tmp_path):
         done = playpath_command(*words, *short, cwd=tmp_path)
         assert done.status == 0, done.err
     assert (tmp_path / "decision" / "answer" / "report.html").is_file()
+
+
+def printed(page):
+    """Every command in a page's blocks and sentences: its words without `playpath`."""
+    text = page.read_text().replace("\\\n", " ")
+    for line in re.findall(r"(?:`|^ *(?:sudo )?)playpath ([a-z]+\b[^`]*?)(?:`|$)", text, re.MULTILINE):
+        with contextlib.suppress(ValueError):  # a quotation that goes on in the next line
+            yield shlex.split(line, comments=True)
+
+
+def test_every_printed_command_has_the_options_that_it_is_given():
+    app, checked = get_command(cli.app), 0
+    for page in (README, *ROOT.glob("docs/**/*.md")):
+        for name, *words in printed(page):
+            if name not in commands.COMMANDS:  # a sentence that begins with playpath, or a command that was removed
+                continue
+            command = app.get_command(None, name)
+            while words and words[0] in getattr(command, "commands", ()):
+                command = command.commands[words.pop(0)]
+            if command.context_settings:  # its words are another program's
+                continue
+            known = {"--help"}.union(*((*option.opts, *option.secondary_opts) for option in command.params))
+            given = words[: words.index("--")] if "--" in words else words
+            options = {word.partition("=")[0] for word in given if re.match(r"--?[a-z]", word)}
+            assert options <= known, f"{page.name}: playpath {name} {' '.join(words)}"
+            checked += 1
+    assert checked >= 150
+
+
+def test_readers_have_twelve_pages_of_at_most_three_screens():
+    table = README.read_text().partition("| to | read |")[2].partition("\n\n")[0]
+    pages = re.findall(r"\]\(([^)]+\.md)\)", table)
+    assert len(pages) == len(set(pages)) <= 12
+    for page in pages:
+        seen = re.sub(r"<!--.*?-->|\]\([^)]*\)", "", (ROOT / page).read_text(), flags=re.DOTALL)
+        assert len(re.findall(r"\S*\w\S*", seen)) <= 1600, page
 
 
 @pytest.mark.long
@@ -129,6 +169,17 @@ def test_the_readme_names_every_control_that_linux_lacks():
     assert {entry["name"] for entry in engine.registry("cc") if not entry["in_kernel"]} <= set(
         re.findall(r"`(\w+)`", missing)
     )
+
+
+def test_what_the_reference_says_of_profiles_can_be_typed():
+    page = (ROOT / "docs/reference/scenario.md").read_text()
+    head, _, *rows = re.search(r"What the profiles set:\n\n((?:\|.*\n)+)", page).group(1).splitlines()
+    assert len(rows) >= 10
+    for column, profile in enumerate(re.findall(r"`(\w+)`", head), 1):
+        cells = ([cell.strip("` ") for cell in row.strip("|").split("|")] for row in rows)
+        words = [word for row in cells for word in ("--set", f"sender.{row[0]}={row[column]}")]
+        done = playpath_command("show", "wireless", "--set", f"run.profile={profile}", *words)
+        assert done.status == 0, done.err
 
 
 def test_every_crate_stands_in_the_drawing():

@@ -466,6 +466,30 @@ def test_what_a_server_measures_is_no_round_trip(head: list[str], line: str, not
     assert notes[1].startswith(note)
 
 
+def test_transfers_of_a_log_of_whole_seconds_do_not_overlap() -> None:
+    """Six of 0.4 s, one behind the other, as nginx writes them: the second in which each ended."""
+    line = NGINX.replace("rt=1.1", "rt=0.4")
+    log = [line.format(int(0.4 * (i + 1))).replace("800000", str(800_000 + i)) for i in range(6)]
+    [found], notes = read(*log)
+    assert [round(one["at_s"], 6) for one in found.transfers] == [0, 0.4, 1, 1.4, 2, 2.4]
+    assert not any("overlap" in note for note in notes)
+    # What began two seconds before another ended does.
+    [found], notes = read(*log, NGINX.format(2).replace("rt=1.1", "rt=2.4"))
+    assert found.transfers[-1]["bytes"] == 1_600_005
+    assert "1 transfers overlap" in " ".join(notes)
+
+
+@pytest.mark.parametrize("name", ["timestamp", "time_start"])
+def test_fastly_tells_when_a_request_came(name: str) -> None:
+    log = [
+        f'{{"{name}": "2023-11-14T22:13:{4 * i:02}+0000", "client_ip": "192.0.2.1", "time_elapsed": {(4 - i) * 900_000}, '
+        '"response_body_size": 800000}'
+        for i in range(3)
+    ]
+    [found], _ = read(*log)
+    assert [one["at_s"] for one in found.transfers] == [0, 4, 8]
+
+
 def test_a_smallest_rtt_counts_and_the_kernel_s_smoothed_one_does_not() -> None:
     """Microseconds, both; a player's `rtt_ms` is its own."""
     for names, figures, smallest in (("rtt,min_rtt", "90000,50000", 0.05), ("rtt_ms,rtt", "50,90000", 0.05)):

@@ -1,6 +1,7 @@
 """The papers' studies: the evaluator, resuming, and verdicts that change only together with their reason."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -620,6 +621,31 @@ def test_every_claim_of_the_papers_is_there():
     assert {name: len(ids) for name, ids in counts.items()} == {"ccp": 15, "sticky": 9, "vegas": 14, "newcwv": 9}
     for name, ids in counts.items():
         assert ids == [f"{name}-{i}" for i in range(1, len(ids) + 1)]
+
+
+NAMED = ("variant", "scheduler", "scenario", "background", "queue", "client")
+"""What a case is called by; what other labels say, such as round trips, is a number."""
+
+
+def named(text, words):
+    """The words that occur in a text; not those that are a part of a longer one."""
+    for word in sorted(words, key=len, reverse=True):
+        before, text = text, re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", " ", text)
+        if text != before:
+            yield word
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_reading_names_the_cases_that_its_checks_compare(name):
+    claims = study(name).claims
+    for label in NAMED:
+        used = [{case[label] for check in c.checks for case in check.cases if label in case} for c in claims]
+        for claim, cases in zip(claims, used, strict=True):
+            found = set(named(claim.reading, set().union(*used)))
+            assert found in (set(), cases), f"{claim.id}: {claim.reading}"
+    for claim in claims:
+        trips = {case["rtt"] for check in claim.checks for case in check.cases if "rtt" in case}
+        assert {float(ms) for ms in re.findall(r"([\d.]+) ms", claim.reading)} <= trips, claim.id
 
 
 def test_the_pages_tell_every_claim_and_every_unstated_parameter():

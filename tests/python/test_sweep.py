@@ -33,7 +33,7 @@ from playpath.sweep.cells import cells
 from playpath.sweep.design import at_point
 from playpath.sweep.executors import Place
 from playpath.sweep.headline import _leader, counts
-from playpath.sweep.levels import levels
+from playpath.sweep.levels import by_axis, levels
 from playpath.sweep.worker import Done, run_chunk
 
 pytestmark = pytest.mark.slow
@@ -258,6 +258,20 @@ def test_what_is_stored_is_not_run_again(tmp_path, monkeypatch):
     assert stored["cell"].n_unique() == stored.height == 24
 
 
+def test_what_another_build_of_the_engine_stored_is_run_again(tmp_path, monkeypatch):
+    with ThreadPoolExecutor(2) as pool:
+        monkeypatch.setattr(engine, "build", lambda: "another")
+        first = sweep(DESIGN, store=tmp_path, executor=pool)
+        count = len(list(tmp_path.glob("shards/*")))
+        assert Store(tmp_path).of_other_builds() == 0
+        monkeypatch.undo()
+        assert (Store(tmp_path).of_other_builds(), Store(tmp_path).cells()) == (count, set())
+        again = sweep(DESIGN, store=tmp_path, executor=pool)
+    assert again.digest == first.digest, "the build is no part of a result"
+    assert len(list(tmp_path.glob("shards/*"))) > count
+    assert Store(tmp_path).of_other_builds() == 0, "said once"
+
+
 def test_damaged_shards_are_set_aside_and_run_again(tmp_path):
     with ThreadPoolExecutor(2) as pool:
         first = sweep(DESIGN, store=tmp_path, executor=pool)
@@ -317,6 +331,21 @@ def test_labels_with_a_plus_are_names(tmp_path):
     page = sweep_page(result)
     assert "cubic+pacing" in page
     assert "cubic leads" not in page
+
+
+def test_a_point_is_as_random_as_all_of_its_path_and_its_report_says_the_same(tmp_path):
+    # Some twenty packets, none of which is corrupted: seeds are alike, and only the settings tell that they need not be.
+    scenario = TINY.replace('rate = "4 Mbit/s"', 'rate = "100 kbit/s"').replace(
+        'loss = "1 %"', 'corruption = "0.001 %"'
+    )
+    assert "corruption" in scenario
+    axis = {"keys": ["path.loss", "path.rate"], "values": [["0 %", "4 Mbit/s"], ["0 %", "6 Mbit/s"]]}
+    with ThreadPoolExecutor(2) as pool:
+        result = sweep({"scenario": scenario, "seeds": 2, "axis": [axis]}, store=tmp_path, executor=pool)
+    assert result.decisions["is_random"].to_list() == [True, True]
+    assert by_axis(result).decisions["is_random"].to_list() == [True, True]
+    still = load_design({"scenario": scenario, "axis": [{"key": "path.corruption", "values": ["0 %", "1 %"]}]}).base
+    assert [still.has_chance({"path.corruption": value}) for value in ("0 %", "1 %")] == [False, True]
 
 
 def test_a_store_that_vanishes_is_told(tmp_path):

@@ -2,7 +2,9 @@
 
 import json
 import sys
+from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from conftest import SMALL, playpath_command
@@ -10,7 +12,7 @@ from conftest import SMALL, playpath_command
 import playpath
 from playpath.base.errors import InputError, Interrupted
 from playpath.papers.space import filled
-from playpath.run.tune import Range, tune
+from playpath.run.tune import Range, _relative_cost, tune
 
 pytestmark = pytest.mark.slow
 
@@ -41,6 +43,24 @@ def test_the_best_set_tried_is_returned_and_judged_on_other_seeds():
     assert found.held_out[0].seeds == [3, 4]
     again = tune([TINY], ["cubic.beta=0.4..0.9"], seeds=2, budget=6, jobs=1)
     assert again.to_dict() == found.to_dict()
+
+
+def test_what_is_shown_of_the_film_counts_only_where_it_differs_noticeably():
+    def played(shown, stalled):
+        means = {"played_s": shown, "stall_time_s": stalled}
+        return SimpleNamespace(
+            senders=["one"], ranker=SimpleNamespace(criteria=list(means), mean=lambda _, name: means[name])
+        )
+
+    default = played(25.0, 20.0)
+    stalls_less, shows_nothing = (_relative_cost(played(*tried), default) for tried in ((22.0, 10.0), (0.0, 0.0)))
+    assert stalls_less < _relative_cost(default, default) < shows_nothing
+
+
+def test_it_is_said_where_nothing_is_better_than_the_defaults():
+    found = tune([TINY], ["cubic.beta=0.4..0.9"], seeds=1, budget=2)
+    assert replace(found, default_score=0.0).gain.endswith("better than the defaults")
+    assert replace(found, default_score=9.0).gain == ""
 
 
 def test_held_out_scenarios_are_not_trained_on():

@@ -14,7 +14,7 @@ from playpath.base.errors import InputError, RunError
 from playpath.plots.dumbbell import dumbbell
 from playpath.real.twin import Twin, judge, margin_of
 from playpath.real.twin_run import _with_traffic, twin, unsupported
-from playpath.run.session_store import session_key
+from playpath.run.session_store import of_other_builds, session_key
 from playpath.run.worlds import SimWorld
 from playpath.show.report.twin_page import twin_page
 
@@ -179,6 +179,17 @@ def test_a_damaged_session_is_run_again(tmp_path):
     again = FakeKernel(same)
     twin(SMALL, kernel=again, **options)
     assert (again.played, again.prepared) == ([("newreno", 1)], 1)
+
+
+def test_a_session_of_another_build_of_the_engine_is_run_again(tmp_path):
+    options = {"left_out": lambda s: {}, "store": tmp_path, "seeds": 1}
+    twin(SMALL, kernel=FakeKernel(same), **options)
+    assert of_other_builds(tmp_path) == 0
+    next(tmp_path.glob("newreno-*/1/build")).write_text("another")
+    assert of_other_builds(tmp_path) == 1
+    again = FakeKernel(same)
+    twin(SMALL, kernel=again, **options)
+    assert again.played == [("newreno", 1)]
 
 
 def test_the_key_is_that_of_one_sender_and_any_number_of_seeds():

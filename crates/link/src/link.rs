@@ -304,7 +304,7 @@ impl<P: Packet> Link<P> {
         if let Some(cause) = self.in_service.lost {
             self.store.drop_packet(cause, self.in_service.packet);
         }
-        let (next, waiting) = self.queue.dequeue(at, &mut self.store);
+        let (next, waiting) = self.queue.dequeue(self.server.taken_at(at), &mut self.store);
         self.meter.set(at, waiting);
         match next {
             Some(packet) => self.start_service(at, packet),

@@ -298,6 +298,26 @@ fn ecn_marks_instead_of_dropping() {
     }
 }
 
+/// Ten flows take turns with a packet each, the next when one has left: 9 x 1.2 ms in the queue, above 5 ms. No flow ever has more than a
+/// packet waiting, but the queue has (Linux `sch_fq_codel`: CoDel is given the backlog of all flows). So after 100 ms flows lose theirs, until
+/// five are left, whose packets wait 4.8 ms.
+#[test]
+fn fq_codel_spares_a_packet_of_the_queue_and_not_of_each_flow() {
+    let queue = FqCoDelConfig { quantum_bytes: 1500, ..FqCoDelConfig::default() };
+    let mut link = link_with(QueueConfig::FqCoDel(queue));
+    (0..10).for_each(|flow| link.handle_packet(Time::ZERO, TestPacket::of_flow(flow, 1500, flow)));
+    let mut dropped_by = |until| {
+        while link.poll_timeout() < until {
+            let now = link.poll_timeout();
+            for (at, packet) in drain(&mut link, now) {
+                link.handle_packet(at, packet);
+            }
+        }
+        link.ledger().dropped.aqm.packets
+    };
+    assert_eq!([100, 1000, 2000].map(|ms| dropped_by(Time::from_millis(ms))), [0, 5, 5]);
+}
+
 /// Two saturating flows, one with packets of 1500 B, one of 300 B, sent equally often: equal bytes, not equal packets.
 #[test]
 fn fq_codel_shares_bytes_between_flows() {

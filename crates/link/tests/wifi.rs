@@ -2,7 +2,9 @@
 
 mod support;
 
-use playpath_link::{Link, LinkConfig, QueueConfig, RateControl, ServerConfig, WifiConfig, WifiStandard};
+use playpath_link::{
+    DualPi2Config, Link, LinkConfig, QueueConfig, RateControl, ServerConfig, WifiConfig, WifiStandard,
+};
 use playpath_units::{QueueLimit, Time};
 use support::{TestPacket, config, link, run_out};
 
@@ -120,4 +122,18 @@ fn delay_varies_to_one_side() {
     assert!(clear.iter().all(|&delay| delay == 248));
     let noisy: Vec<u64> = delays(21.0);
     assert!(noisy.iter().all(|&delay| delay >= 248) && noisy.iter().any(|&delay| delay > 1000));
+}
+
+/// Ten packets at once: one leaves by itself, in 228 µs at 65 Mbit/s, and the others as an aggregate that begins then. That is how long they
+/// wait in the queue, and a millisecond on the air is no wait: none is marked.
+#[test]
+fn time_on_the_air_is_no_wait() {
+    let queue = QueueConfig::DualPi2(DualPi2Config::default());
+    let wifi = WifiConfig { standard: WifiStandard::Ht, ..legacy() };
+    let mut link = link(LinkConfig { server: ServerConfig::Wifi(wifi), queue, ..config(10, 0) });
+    (0..10).for_each(|number| link.handle_packet(Time::ZERO, TestPacket::scalable(number, 1500)));
+    let delivered: Vec<_> = run_out(&mut link).iter().map(|(at, _)| at.as_nanos() / 1000).collect();
+    assert!(delivered[0] < 300 && delivered[1..].iter().all(|&at| at > 1500 && at == delivered[9]), "{delivered:?}");
+    let low_latency = link.stats(Time::from_millis(10)).classes[0].expect("two classes").1;
+    assert_eq!((low_latency.longest_wait.as_nanos() / 1000, low_latency.ce_marked_packets), (delivered[0], 0));
 }

@@ -44,6 +44,12 @@ fn version() -> &'static str {
     VERSION
 }
 
+/// Fingerprint of this build's sources, for stores of sessions; no record has it.
+#[pyfunction]
+fn build() -> &'static str {
+    env!("PLAYPATH_BUILD")
+}
+
 /// The scenario (TOML or JSON text) with every default written out, as JSON. Files that it names are read relative to
 /// `base_dir` and become part of the result.
 #[pyfunction]
@@ -379,6 +385,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(judge::bets_interval, module)?)?;
     module.add_function(wrap_pyfunction!(judge::served, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(build, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(number, module)?)?;
     module.add_function(wrap_pyfunction!(path_figures, module)?)?;

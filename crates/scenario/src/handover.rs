@@ -38,7 +38,7 @@ pub const HANDOVER: [ParamSpec; 2] = [
         "handover_after",
         "1 s",
         Kind::Time,
-        "So long after an outage began the client's system notices it, if it still lasts: with `handover` it takes the next path that works, without it new connections over several paths begin there.",
+        "Time from the beginning of an outage until the client's system notices it, if it still lasts: with `handover` the client then takes the next path that works; without it, new connections over several paths begin on that path.",
     )
     .in_kernel("refused")
     .since("0.3"),

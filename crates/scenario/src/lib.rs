@@ -562,6 +562,17 @@ fn default_sender(run: &RunSpec) -> Result<SenderSpec, ScenarioError> {
     SenderSpec::read(&Table::root(&document, &sender::SENDER), run.profile, run.mss)
 }
 
+/// Datagrams have no connection: what is said of one is refused, but for the defaults, which a resolved scenario writes out.
+fn refuse_connection(table: &Table, sender: &SenderSpec, run: &RunSpec) -> Result<(), ScenarioError> {
+    let (given, plain) = (sender.to_json(), default_sender(run)?.to_json());
+    let is_idle =
+        |key: &&ParamSpec| !["name", "paths"].contains(&key.name) && given.get(key.name) != plain.get(key.name);
+    match sender::SENDER.all_keys().into_iter().filter(is_idle).find(|key| table.has(key.name)) {
+        Some(key) => Err(table.error(key.name, "has no effect on \"udp\", which has no connection; leave it out")),
+        None => Ok(()),
+    }
+}
+
 /// Every source has a name of its own, since its random stream and its time series are named after it. The main session is "video". A
 /// group without a name is called after its kind, with a number where that is taken.
 fn read_traffic(root: &Table, run: &RunSpec, has_video: bool) -> Result<Vec<TrafficSpec>, ScenarioError> {
@@ -571,6 +582,9 @@ fn read_traffic(root: &Table, run: &RunSpec, has_video: bool) -> Result<Vec<Traf
     let mut next: BTreeMap<String, usize> = BTreeMap::new();
     for table in root.tables("traffic") {
         let mut group = TrafficSpec::read(&table, run.profile, run.mss, has_video)?;
+        if let TrafficKind::Udp { .. } = group.kind {
+            refuse_connection(&table, &group.sender, run)?;
+        }
         if !table.has("name") {
             let kind = group.sender.name.clone();
             let from = next.entry(kind.clone()).or_insert(2);

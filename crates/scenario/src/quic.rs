@@ -45,7 +45,7 @@ const STACKS: Words<ApplySettings, 5> = [
     ),
     (
         "noq",
-        "noq 1.4 with its defaults: a window of 12 kB, paced in trains of 10 packets or more, of 10 ms at most, by a control's own rate \
+        "noq 1.4 with its defaults: a window of 12 kB, paced in trains of 10 packets or more, of 10 ms at most, at a control's own rate \
          packet by packet; a send buffer of 10 MB for each stream",
         |c| {
             // noq-proto 1.4.0: congestion/cubic.rs, config/transport.rs as quinn; connection/pacing.rs (rate_capacity: 2 ms, 10 to 256 packets,
@@ -61,8 +61,8 @@ const STACKS: Words<ApplySettings, 5> = [
     ),
     (
         "ngtcp2",
-        "ngtcp2 1.11: a window of 12 kB; up to 64 kB leave at once, then the pause that they owe; by a \
-         control's own rate what it sends in a millisecond, at least two packets; a packet is lost when half of those in flight came after it, or \
+        "ngtcp2 1.11: a window of 12 kB; up to 64 kB are sent at once, then it pauses for as long as pacing requires; \
+         at a control's own rate as much as that rate sends in a millisecond, at least two packets; a packet is lost when half of those in flight came after it, or \
          by time",
         |c| {
             // ngtcp2 1.11.0: lib/ngtcp2_cc.c, ngtcp2_cc_compute_initcwnd (10 packets of 1200 bytes, which it knows by then: 12 kB, and a
@@ -218,13 +218,16 @@ const QUIC: [Field; 16] = [
         spec: ParamSpec::new(
             "burst",
             Kind::Whole { low: 1, high: 1000, unit: "packets" },
-            "Of a paced sender: after a pause at least so many may leave at once (RFC 9002 §7.7), of `stack` = \"quinn\" \
-             always; a scalable control, as prague, has its own bound.",
+            "Packets that a paced sender may always send at once after a pause (RFC 9002 §7.7), with `stack` = \"quinn\" \
+             at any time; a scalable control such as prague has its own bound.",
         )
         .otherwise(OF_STACK)
         .example("1")
         .since("0.3"),
-        read: |t, key, c| set(t.optional(key), &mut c.pacing.min_burst),
+        read: |t, key, c| {
+            set(t.optional(key), &mut c.pacing.min_burst);
+            c.pacing.max_burst = c.pacing.max_burst.max(c.pacing.min_burst);
+        },
         write: |c| json!(c.pacing.min_burst),
     },
     Field {
@@ -241,8 +244,8 @@ const QUIC: [Field; 16] = [
             "idle_timeout",
             "30 s",
             Kind::PositiveTime,
-            "Both ends give up a connection on which nothing has come for so long (RFC 9000 §10.1); the client opens another for what it \
-             asks for or is owed. By default as quinn, noq, ngtcp2, picoquic and Chromium have it.",
+            "Both ends close a connection on which nothing has arrived for this long (RFC 9000 §10.1); the client opens another for \
+             further requests and for what is still missing. The default is that of quinn, noq, ngtcp2, picoquic and Chromium.",
         )
         .or(NEVER)
         .since("0.3"),

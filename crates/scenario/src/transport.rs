@@ -392,7 +392,7 @@ const TCP: [Field; 17] = [
         ParamSpec::new(
             "max_burst",
             Kind::Whole { low: 1, high: 1000, unit: "packets" },
-            "Maximum of packets sent in response to one event.",
+            "Largest number of packets sent in response to one event.",
         )
         .otherwise("no limit")
         .example("5")
@@ -405,7 +405,7 @@ const TCP: [Field; 17] = [
             "tls",
             "none",
             Kind::Described(&TLS),
-            "TLS 1.3 in the stream: round trips and sizes of its handshake, and its records. A comparison of transports has `full`.",
+            "TLS 1.3 in the stream: round trips and sizes of its handshake, and its records. Where transports are compared it is `full`.",
         )
         .in_kernel(UNMAPPED)
         .since("0.3"),

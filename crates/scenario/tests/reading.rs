@@ -888,6 +888,20 @@ fn a_sender_that_is_told_by_marks_needs_ecn() {
     assert_eq!(refused(&resolved, &named), None);
 }
 
+/// Datagrams have neither control nor connection: what is said of one is refused, and the defaults of a resolved scenario are not.
+#[test]
+fn datagrams_have_no_connection() {
+    let udp = |keys: &str| with("kind = \"bulk\"", &format!("kind = \"udp\"\nrate = \"1 Mbit/s\"\n{keys}"));
+    for key in
+        ["cc = \"bbr\"", "tls = \"full\"", "sack = false", "transport = \"quic\"", "profile = \"rfc\"", "mss = 500"]
+    {
+        let name = key.split(' ').next().unwrap();
+        expect(&udp(key), &[&format!("`traffic[0].{name}`"), "no connection"]);
+    }
+    let written = parse(&udp("paths = \"wifi\"")).to_json();
+    assert_eq!(parse(&written.to_string()).to_json(), written);
+}
+
 #[test]
 fn the_ecn_field_can_be_rewritten_on_the_way() {
     let text = "[[path]]\nrate = \"9 Mbit/s\"\nrtt = \"50 ms\"\necn = \"bleached\"\nup = { ecn = \"ect1_to_ect0\" }\n\

@@ -10,7 +10,7 @@ use playpath_record::{ClassRecord, LinkRecord, MeasuredSession, Measurements, Pa
 use playpath_scenario::{Scenario, TrafficKind, TrafficSpec};
 use playpath_transport::Transport;
 use playpath_units::{Duration, Time};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const HIDDEN_BUFFER: &str = "data waiting in the client's socket bridged a gap that the player's buffer could not: `player.buffer` is not \
                              the whole buffer, see `receive_buffer` and `read_ahead`";
@@ -54,7 +54,9 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     let topology = simulation.scenario.topology();
     let of_links = topology.links.iter().flat_map(|link| link.doubts());
     let cut_off = cut_off_by_nats(simulation.scenario);
-    let warnings = of_links.chain(latencies).chain(left_out).chain(doubts).chain(hidden).chain(cut_off).collect();
+    let broken = broken_connections(&simulation.net);
+    let of_ends = doubts.chain(hidden).chain(cut_off).chain(broken);
+    let warnings = of_links.chain(latencies).chain(left_out).chain(of_ends).collect();
     let paths = path_counts(&simulation, &measured, end);
     let bottleneck = fullest(&links, &used);
     let sessions = sessions(&simulation);
@@ -163,6 +165,21 @@ fn measured_flow(flow: &Flow, dropped_packets: u64, end: Time) -> playpath_recor
         subflows: subflows(flow),
         frame_delays: Vec::new(),
     }
+}
+
+/// How many connections broke while they were needed, and the first of these: of the first application, and of the rest.
+fn broken_connections(net: &Network) -> Vec<String> {
+    let mut of_apps: BTreeMap<bool, (&Flow, usize)> = BTreeMap::new();
+    for flow in net.flows.iter().filter(|flow| flow.broken.is_some()) {
+        of_apps.entry(flow.app() > 0).or_insert((flow, 0)).1 += 1;
+    }
+    let told = |(flow, count): (&Flow, usize)| {
+        let (at, why) = flow.broken?;
+        let why = why.map_or(String::new(), |why| format!(": {why}"));
+        let (name, at, s) = (&flow.name, at.as_secs_f64(), if count > 1 { "s" } else { "" });
+        Some(format!("{count} connection{s} broke while in use, the first ({name}) at {at:.3} s{why}"))
+    };
+    of_apps.into_values().filter_map(told).collect()
 }
 
 /// Empty over one path.

@@ -246,6 +246,8 @@ impl Network {
             app: config.app,
             started: self.now,
             ended: None,
+            broken: None,
+            is_cut_off: false,
             read_bytes: 0,
             arrived_wire_bytes: 0,
             arrived_data_packets: 0,
@@ -383,15 +385,17 @@ impl Network {
         {
             capture.record(self.now, id, to, packet);
         }
-        if self.has_nat
-            && to == End::Server
-            && self.bindings.insert((id, packet.path), packet.binding).is_some_and(|known| known != packet.binding)
-            && !flow.ends[to as usize].survives_rebinding()
-        {
-            // The server has no connection at this port: send a reset (RFC 9293 §3.10.7.1).
-            flow.ends[to as usize].abort(self.now);
+        let is_refused = self.has_nat && to == End::Server && {
+            let known = self.bindings.insert((id, packet.path), packet.binding);
+            let has_moved = known.is_some_and(|known| known != packet.binding);
+            flow.is_cut_off |= has_moved && !packet.is_syn() && !flow.ends[to as usize].survives_rebinding();
+            flow.is_cut_off
+        };
+        if is_refused {
+            flow.ends[to as usize].refuse(self.now, packet);
+        } else {
+            flow.ends[to as usize].handle_packet(self.now, packet, &mut self.payload_pool);
         }
-        flow.ends[to as usize].handle_packet(self.now, packet, &mut self.payload_pool);
         if let Some(place) = packet.payload.pool_index() {
             self.payload_pool.free(place);
         }
@@ -633,6 +637,12 @@ impl Network {
         let has_moved = self.flows[id as usize].ends[End::Client as usize].migrate(now, path);
         self.drain(id, End::Client);
         has_moved
+    }
+
+    /// The client's connection broke while the application needed it.
+    pub fn note_broken(&mut self, id: FlowId) {
+        let flow = &mut self.flows[id as usize];
+        flow.broken = Some((self.now, flow.ends[End::Client as usize].failure()));
     }
 
     /// An end gives the flow up: it sends a reset, and the other end stops when that arrives.

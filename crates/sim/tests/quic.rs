@@ -156,3 +156,12 @@ fn a_viewer_leaves_before_the_server_has_received_anything() {
     let record = play(text, "cubic/quic", 1, Tracing::Off);
     assert!(!record.events.iter().any(|event| matches!(event.kind, EventKind::Connected { .. })));
 }
+
+/// Any burst goes with any stack, also where it is more than the stack has by itself.
+#[test]
+fn a_large_burst_goes_with_every_stack() {
+    for stack in ["rfc", "quinn", "noq", "ngtcp2", "picoquic"] {
+        let sender = format!("cc = \"cubic\"\ntransport = {{ name = \"quic\", stack = \"{stack}\", burst = 1000 }}");
+        assert!(link(&bulk(&sender, ""), "path.wan/down").utilisation > 0.9, "{stack}");
+    }
+}

@@ -34,6 +34,7 @@ fn handshakes_take_their_round_trips() {
         ("tls = \"full\"", 2.0, 3.0),
         ("tls = \"resumed\"", 2.0, 3.0),
         ("tls = \"early_data\"", 1.0, 2.0),
+        ("profile = \"ns2\"\ntls = \"resumed\"", 1.0, 2.0), // TCP without a handshake
         ("transport = \"quic\"", 1.0, 2.0),
         ("transport = { name = \"quic\", tls = \"resumed\" }", 1.0, 2.0),
         ("transport = { name = \"quic\", tls = \"early_data\" }", 0.0, 1.0),

@@ -6,6 +6,7 @@ use playpath_transport::mptcp::scheduler;
 use playpath_transport::quic::Connection;
 use playpath_transport::quic::config::Config;
 use playpath_transport::quic::packet::{Ack, Datagram, Frame};
+use playpath_transport::tls::Resumption;
 use playpath_units::{Duration, Time};
 use quic_support::Wire;
 
@@ -220,6 +221,29 @@ fn the_path_that_comes_back_takes_what_the_other_holds() {
     assert!(gained > 100_000, "{gained} bytes");
 }
 
+/// The end of the data is lost: it goes again though nothing new waits for a path.
+#[test]
+fn what_is_lost_last_goes_again() {
+    for entry in scheduler::entries() {
+        let mut sent = 0;
+        let mut net = net(
+            &[(1.0, 48), (8.0, 13)],
+            (entry.name, "cubic"),
+            |_| {},
+            move |_, is_client, datagram| {
+                let has_data = !is_client && datagram.packet.stream_bytes() > 0;
+                sent += u32::from(has_data);
+                !has_data || sent % 7 != 0
+            },
+        );
+        for _ in 0..5 {
+            let began = net.now;
+            let took = net.download(20_000, began + Duration::from_secs(10)) - began;
+            assert!(took < Duration::from_secs(4), "{}: {took}", entry.name);
+        }
+    }
+}
+
 /// A path on which nothing comes through is tried again until it works; the other carries all meanwhile.
 #[test]
 fn a_path_that_opens_late_joins_late() {
@@ -234,6 +258,18 @@ fn a_path_that_opens_late_joins_late() {
     assert!(!net.client.is_path_usable(1));
     net.run_until(Time::from_secs(8));
     assert!(net.client.is_path_usable(1) && net.server.is_path_usable(1));
+}
+
+/// Frames about paths are none of 0-RTT: with early data, too, they wait for the handshake.
+#[test]
+fn a_status_is_not_sent_early() {
+    let early = |config: &mut Config| config.tls.resumption = Resumption::EarlyData;
+    let mut net = net(&[(10.0, 10), (10.0, 10)], ("linux", "cubic"), early, all);
+    for end in [&mut net.client, &mut net.server] {
+        end.set_backup(1, true);
+    }
+    net.download(1_000_000, Time::from_secs(10));
+    assert_eq!(net.server.path_stats(1).data_bytes_sent, 0);
 }
 
 /// Marked as backup by the client, the server sends nothing there while the other works, and everything when it does not. A status frame

@@ -34,8 +34,9 @@ pub struct Difference {
     pub p_adjusted: Option<f64>,
     /// Whether they are apart: `p_adjusted` is at most the level for this number of runs and this criterion.
     pub significant: bool,
+    /// Sessions of which either has a value.
     pub n: usize,
-    /// Those that differ by more than the margin.
+    /// Those that differ by more than the margin, or that only one has.
     pub noticed: usize,
     /// How they stand.
     pub relation: Relation,

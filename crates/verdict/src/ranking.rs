@@ -187,7 +187,6 @@ impl Ranker {
         let (a, b): (Vec<f64>, Vec<f64>) = pairs.filter_map(|(a, b)| Some((a?, b?))).unzip();
         let found = stats::differences(&a, &b);
         let mean = stats::mean(&found)?;
-        let margin = self.margin(sender, other, metric);
         let ordered = stats::sorted(&found);
         let ci95 = if self.is_random { stats::median_interval(&ordered) } else { None };
         let relation = self.relation(sender, other, metric);
@@ -203,8 +202,8 @@ impl Ranker {
             p: ci95.map(|_| stats::sign_test(&found)),
             p_adjusted: if is_tested { self.p_of(sender, other, metric) } else { None },
             significant: relation == Relation::Apart,
-            n: a.len(),
-            noticed: a.iter().zip(&b).filter(|(a, b)| (*a - *b).abs() > margin).count(),
+            n: self.sessions(sender, other, metric.name).filter(|pair| *pair != (None, None)).count(),
+            noticed: self.noticed_sessions(sender, other, metric),
             relation,
             more_runs: needed.map(|(runs, _)| runs.saturating_sub(self.seeds)),
         })
@@ -352,6 +351,7 @@ impl Ranker {
             let left_to = order.iter().copied().find(|by| self.proof == Proof::Bets && proofs[other][*by]);
             let (by, metric) = match (relation, left_to) {
                 (Relation::Open, Some(by)) => (by, self.first_difference(other, by).1),
+                (Relation::Open, None) => (best, metric.map(|metric| self.told_by(other, best, metric))),
                 _ => (best, metric),
             };
             match relation {
@@ -392,6 +392,15 @@ impl Ranker {
             p_values,
             depends,
         }
+    }
+
+    /// The criterion by which an open comparison is told. An open guard at which the best is never behind is passed over; where nobody
+    /// would notice a difference after it either, the sessions that show less are what there is to tell.
+    fn told_by(&self, one: usize, other: usize, metric: &'static Metric) -> &'static Metric {
+        let whole = self.whole(one, other, metric.name);
+        let is_noticed = whole.into_iter().any(|session| self.noticed(one, other, metric, session).is_ne());
+        let guard = self.steps.iter().find(|step| step.name == GUARD).filter(|_| !is_noticed);
+        guard.filter(|guard| self.relation(one, other, guard) == Relation::Open).unwrap_or(&metric)
     }
 
     /// What makes most of the difference that viewers would weigh, of what they notice on average, else in single sessions.

@@ -7,8 +7,8 @@ use crate::neighbours;
 use crate::ranking::Ranker;
 use crate::standing::Standing;
 use crate::words::{
-    STALL, Shown, about, amount, compared, format_value, has, join, label, more_runs, outcome, quantity, range, some,
-    unnoticed, values,
+    NAMED, STALL, Shown, about, amount, compared, format_value, has, join, label, more_runs, outcome, quantity, range,
+    some, unnoticed, values,
 };
 use playpath_record::registry::Metric;
 use std::cell::RefCell;
@@ -100,7 +100,7 @@ impl<'a> Wording<'a> {
         let Sides { leaders, doubtful, behind } = self.sides();
         let seeds = self.ranker.seeds;
         if !doubtful.is_empty() && doubtful.iter().all(|sender| decision.depends.contains_key(*sender)) {
-            return format!("{}{}.", self.depends(doubtful[0]), self.trailing(&behind, ""));
+            return format!("{}{}.", self.all_depend(&leaders[1..], &doubtful), self.trailing(&behind, ""));
         }
         if let Some(&first) = doubtful.first() {
             let together = [&leaders[..], &doubtful].concat();
@@ -144,7 +144,7 @@ impl<'a> Wording<'a> {
         Sides { leaders: decision.ranking.iter().filter(is_ahead).collect(), doubtful, behind }
     }
 
-    /// The first of those behind, the last by the same criterion, and the last by another; `of` is said of the first figure.
+    /// The first of those behind, the last by the same criterion (of three all), and the last by another; `of` is said of the first figure.
     fn trailing(&self, behind: &[&String], of: &str) -> String {
         let Some(&first) = behind.first() else { return String::new() };
         let name = &self.decision.deciding[first];
@@ -154,13 +154,15 @@ impl<'a> Wording<'a> {
             return format!("; {} {is} behind", some(behind));
         };
         self.described.borrow_mut().push((first.clone(), metric.name));
-        let last =
-            behind.iter().rfind(|sender| self.decision.deciding[**sender] == *name).filter(|last| **last != first);
-        let more =
-            last.and_then(|last| Some((last, self.shown(last, metric)?))).map_or(String::new(), |(last, shown)| {
-                self.described.borrow_mut().push(((*last).clone(), metric.name));
-                format!(", {last} {}{}", if name == STALL { "for " } else { "" }, amount(metric, &[shown]))
-            });
+        let same: Vec<&String> =
+            behind[1..].iter().copied().filter(|sender| self.decision.deciding[*sender] == *name).collect();
+        let named = if same.len() < NAMED { &same[..] } else { &same[same.len() - 1..] };
+        let figure = |sender: &&String| {
+            let shown = self.shown(sender, metric)?;
+            self.described.borrow_mut().push(((*sender).clone(), metric.name));
+            Some(format!(", {sender} {}{}", if name == STALL { "for " } else { "" }, amount(metric, &[shown])))
+        };
+        let more: String = named.iter().filter_map(figure).collect();
         format!("; {first} {}{more}{}", outcome(metric, &[shown], of), self.last_but_by(name, behind))
     }
 
@@ -240,7 +242,10 @@ impl<'a> Wording<'a> {
     }
 
     fn between(&self, together: &[&String], open: &[&String]) -> String {
-        let found = self.deciding(open[0]);
+        let depends = |sender: &&String| self.decision.depends.contains_key(*sender);
+        let open: &[&String] = &open.iter().copied().filter(|sender| !depends(sender)).collect::<Vec<_>>();
+        let Some(&first) = open.first() else { return String::new() };
+        let found = self.deciding(first);
         let is_unnoticed = |sender: &&String| self.decision.unnoticed.contains(*sender);
         if let Some(found) = found.as_ref().filter(|_| open.iter().all(is_unnoticed)) {
             let later = self.later(open);
@@ -251,9 +256,6 @@ impl<'a> Wording<'a> {
                 if later.is_empty() { costs() } else { later }
             );
         }
-        if open.iter().all(|sender| self.decision.depends.contains_key(*sender)) {
-            return String::new();
-        }
         let doubtful = open.iter().filter_map(|sender| self.deciding(sender)).find(|found| found.noticed > 0).or(found);
         doubtful.map_or(String::new(), |found| match self.is_proven(&found.sender, metric(&found.metric)) {
             true => format!("{}; whether the other things that viewers weigh outweigh that is open.", has(&found)),
@@ -263,8 +265,11 @@ impl<'a> Wording<'a> {
 
     /// Noticeably better or worse than the best, at one criterion.
     fn is_proven(&self, sender: &str, metric: &'static Metric) -> bool {
-        let standing = self.ranker.standing(self.ranker.index(sender), self.ranker.index(self.best), metric);
-        matches!(standing, Standing::Better | Standing::Worse)
+        let (one, best) = (self.ranker.index(sender), self.ranker.index(self.best));
+        if self.ranker.criteria.iter().all(|criterion| criterion.name != metric.name) {
+            return self.ranker.is_apart_in(one, best, metric);
+        }
+        matches!(self.ranker.standing(one, best, metric), Standing::Better | Standing::Worse)
     }
 
     /// A sender against the best, or who else beat it, where the two first differ.
@@ -337,6 +342,24 @@ impl<'a> Wording<'a> {
         let seen: Vec<&'static Metric> =
             self.ranker.criteria.iter().copied().filter(|metric| !is_cost(metric)).collect();
         seen.iter().filter_map(part).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Of senders on which viewers would disagree the first with its figures; the others, and those with the best, by name.
+    fn all_depend(&self, with_best: &[&String], doubtful: &[&String]) -> String {
+        let is = if with_best.len() == 1 { "is" } else { "are" };
+        let alike = if with_best.is_empty() {
+            String::new()
+        } else {
+            format!("; {} {is} no different from {} for a viewer", some(with_best), self.best)
+        };
+        let further = |sender: &&String| {
+            format!(
+                "; with {sender} it depends likewise, from {} s",
+                format_value(Some(self.decision.depends[*sender]))
+            )
+        };
+        let further: String = doubtful[1..].iter().map(further).collect();
+        format!("{}{alike}{further}", self.depends(doubtful[0]))
     }
 
     /// Better for some viewers, worse for others, both proven.

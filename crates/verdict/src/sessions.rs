@@ -52,7 +52,7 @@ impl Ranker {
     }
 
     /// A missing value is worse than any other.
-    fn noticed(&self, one: usize, other: usize, metric: &Metric, session: usize) -> Ordering {
+    pub(crate) fn noticed(&self, one: usize, other: usize, metric: &Metric, session: usize) -> Ordering {
         let value = |sender: usize, name: &str| self.value(sender, name, session);
         let (Some(a), Some(b)) = (value(one, metric.name), value(other, metric.name)) else {
             return value(one, metric.name).is_some().cmp(&value(other, metric.name).is_some());
@@ -78,15 +78,19 @@ impl Ranker {
         self.parts_by(one, other, |sender, name| self.value(sender, name, session))
     }
 
+    /// Sessions that differ noticeably at a criterion, or of which only one has a value.
+    pub(crate) fn noticed_sessions(&self, one: usize, other: usize, criterion: &Metric) -> usize {
+        let margin = self.margin(one, other, criterion);
+        let differs = |pair: &(Option<f64>, Option<f64>)| match *pair {
+            (Some(a), Some(b)) => (a - b).abs() > margin,
+            (a, b) => a != b,
+        };
+        self.sessions(one, other, criterion.name).filter(differs).count()
+    }
+
     /// Whether a viewer would notice a difference in any session that both played: at a criterion, or in what is weighed.
     pub(crate) fn is_noticed(&self, one: usize, other: usize) -> bool {
-        let differs = |criterion: &&'static Metric| {
-            let margin = self.margin(one, other, criterion);
-            self.sessions(one, other, criterion.name).any(|pair| match pair {
-                (Some(a), Some(b)) => (a - b).abs() > margin,
-                (a, b) => a != b,
-            })
-        };
+        let differs = |criterion: &&'static Metric| self.noticed_sessions(one, other, criterion) > 0;
         let weighs = |session| CORNERS.iter().any(|name| self.noticed(one, other, metric(name), session).is_ne());
         self.criteria.iter().filter(|criterion| !is_cost(criterion)).any(differs)
             || self.preference.is_some() && (0..self.together(one, other)).any(weighs)

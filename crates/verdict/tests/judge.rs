@@ -54,3 +54,33 @@ fn senders_named_after_their_choices_are_ranked() {
     let judged = judge(&values, true, "range", &choices).expect("right values");
     assert!(judged["headline"].as_str().is_some_and(|text| text.starts_with("bbr+tls stalls")), "{judged}");
 }
+
+/// Two low pictures without stalls, which nobody tells apart, and a high one with stalls: which is better depends on the viewer, and all
+/// three are named.
+#[test]
+fn a_headline_that_depends_on_the_viewer_names_every_sender() {
+    let column = |mean: f64, step: f64| (0..16).map(|i| mean + step * f64::from(i)).collect::<Vec<_>>();
+    let sender = |rate: f64, stall: f64| json!({ "played_s": vec![60.0; 16], "stall_time_s": column(stall, 0.001), "mean_rate_kbps": column(rate, 2.0) });
+    let values = json!({ "high": sender(4000.0, 2.5), "low": sender(2900.0, 0.0), "lower": sender(2890.0, 0.0) });
+    let judged = judge(&values, true, "range", &[]).expect("right values");
+    let [headline, verdict] = ["headline", "verdict"].map(|part| judged[part].as_str().expect("a text"));
+    assert!(headline.starts_with("It depends on the viewer: high"), "{headline}");
+    assert!(headline.contains("; lower is no different from low for a viewer"), "{headline}");
+    assert!(!verdict.contains("weigh outweigh that is open"), "{verdict}");
+}
+
+/// Of three that are behind by the same criterion none is left out; of more the first and the last are named.
+#[test]
+fn a_headline_leaves_out_no_single_sender() {
+    let stalls = |mean: f64| json!({ "stall_time_s": (0..20).map(|i| mean + 0.2 * f64::from(i)).collect::<Vec<_>>() });
+    let headline = |senders: &[(&str, f64)]| {
+        let values: serde_json::Map<_, _> =
+            senders.iter().map(|(name, mean)| ((*name).into(), stalls(*mean))).collect();
+        let judged = judge(&values.into(), true, "range", &[]).expect("right values");
+        judged["headline"].as_str().expect("a text").to_string()
+    };
+    let four = [("a", 0.0), ("b", 20.0), ("c", 40.0), ("d", 60.0)];
+    assert!(headline(&four).ends_with("; b stalls for 21.9 s, c for 41.9 s, d for 61.9 s."), "{}", headline(&four));
+    let five = [&four[..], &[("e", 80.0)]].concat();
+    assert!(headline(&five).ends_with("; b stalls for 21.9 s, e for 81.9 s."), "{}", headline(&five));
+}

@@ -133,3 +133,34 @@ fn who_shows_nothing_is_not_praised_for_no_stalls() {
         }
     }
 }
+
+/// One that shows nothing in a session of ten, and is no different otherwise: that is told, and not that nobody would notice anything.
+#[test]
+fn a_session_that_shows_nothing_is_told_where_nothing_else_differs() {
+    let runs = |name: &str, blank: Option<usize>| {
+        let column = |of: fn(usize) -> f64, blank_has: Option<f64>| {
+            (0..10).map(|i| if Some(i) == blank { blank_has } else { Some(of(i)) }).collect::<Vec<_>>()
+        };
+        let columns = [
+            ("played_s", column(|_| 60.0, Some(0.0))),
+            ("stall_time_s", column(|_| 0.0, Some(0.0))),
+            ("startup_delay_s", column(|i| 1.0 + 0.001 * i as f64, None)),
+        ];
+        Runs { sender: name.into(), columns: columns.into_iter().map(|(name, column)| (name.into(), column)).collect() }
+    };
+    for proof in [Proof::Tests, Proof::Bets] {
+        let ranker = ranked(vec![runs("shows", None), runs("fails", Some(3))], proof);
+        let decision = ranker.decide();
+        assert_eq!(
+            (decision.open.as_slice(), decision.deciding["fails"].as_str()),
+            (&["fails".into()][..], "played_s")
+        );
+        let said = sentence(&ranker, &decision);
+        assert!(said.contains("video shown") && !said.contains("in none of"), "{said}");
+        let start = decision.criteria["fails"].iter().find(|judged| judged.metric == "startup_delay_s");
+        assert!(
+            start.and_then(|judged| judged.share_at_most).is_some_and(|share| share > 0.39),
+            "one of ten: up to 39 %"
+        );
+    }
+}

@@ -208,6 +208,12 @@ pub enum EventKind {
         #[serde(rename = "latency_s", with = "Number")]
         latency: Duration,
     },
+    /// A live viewer joined within a segment.
+    Joined {
+        /// Where the first picture lies in the media.
+        #[serde(rename = "position_s", with = "Number")]
+        position: Duration,
+    },
     /// Playback goes on at this speed: a live player comes nearer to its target, or falls back to it.
     SpeedChanged {
         /// Parts in a million of normal speed; in JSON 1 is normal.

@@ -185,6 +185,18 @@ fn what_was_skipped_was_not_shown() {
     assert_eq!(shown, [(0, Duration::from_secs(4)), (2, Duration::from_secs(2))]);
 }
 
+/// A viewer who joins 3 s into the first segment of 4 s sees a second of it, and 2 s of the next.
+#[test]
+fn a_viewer_who_joins_within_a_segment_sees_its_rest() {
+    let mut log = EventLog::default();
+    (0..2).for_each(|number| segment(&mut log, 0, ObjectKind::Video, number, number, 1000, 4));
+    log.push(at(0), EventKind::Joined { position: Duration::from_secs(3) });
+    log.push(at(0), EventKind::PlaybackStarted);
+    finish(&mut log, 3000, 3);
+    let shown: Vec<_> = Summary::of(log.as_slice()).segments.iter().map(|s| (s.index, s.shown)).collect();
+    assert_eq!(shown, [(0, Duration::from_secs(1)), (1, Duration::from_secs(2))]);
+}
+
 /// Half the speed for 10 s of which 6 s stand still: 2 s of media at another speed, of 4.
 #[test]
 fn a_stall_is_not_played_at_another_speed() {

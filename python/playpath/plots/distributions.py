@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from playpath.base.metrics import metric
 from playpath.plots.bars import ROW
-from playpath.plots.style import INK, MUTED, PAPER, dress, legend, name_rows, own_axes, sender_styles
+from playpath.plots.style import INK, MUTED, PAPER, dress, legend_above, name_rows, own_axes, sender_styles
 
 if TYPE_CHECKING:
     from playpath.population import PopulationResult
@@ -42,7 +42,7 @@ def cdf(result: Result, name: str, ax: Axes | None = None, *, senders: Sequence[
     ax.set_ylim(0, 100)
     ax.set_ylabel("sessions with at most this (%)")
     ax.set_xlabel(metric(name).axis)
-    legend(ax, 1)
+    legend_above(ax)
     dress(ax, grid="both")
     return ax
 
@@ -114,7 +114,7 @@ def ecdf_difference(
     better = {"lower": "above is better", "higher": "below is better"}.get(metric(name).better or "", "")
     ax.set_ylabel(f"sessions at or below, minus {reference} (points)")
     ax.set_xlabel(f"{metric(name).axis}; {better}" if better else metric(name).axis)
-    legend(ax, 1)
+    legend_above(ax)
     dress(ax, grid="both")
     return ax
 

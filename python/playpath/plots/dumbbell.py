@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from playpath.base.metrics import metric
 from playpath.plots.bars import ROW
-from playpath.plots.style import INK, MUTED, PAPER, dress, legend, name_rows, own_axes, sender_styles
+from playpath.plots.style import INK, MUTED, PAPER, dress, legend_above, name_rows, own_axes, sender_styles
 
 if TYPE_CHECKING:
     from playpath.judge.stats import Summary
@@ -42,7 +42,7 @@ def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
         ax.annotate(row.verdict, (1.02, y), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=INK)
     ax.plot([], [], "o", mfc=PAPER, mec=INK, label="simulator")
     ax.plot([], [], "s", mfc=MUTED, mec=INK, label=result.kernel.world)
-    legend(ax, 2, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
+    legend_above(ax)
     name_rows(ax, [row.sender for row in rows])
     ax.set_ylim(len(rows) - 0.45, -0.55)
     ax.set_xlabel(metric(name).axis)

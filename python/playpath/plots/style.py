@@ -90,12 +90,24 @@ def dress(ax: Axes, *, grid: str = "x") -> None:
     take_literally(ax)
 
 
-def legend(ax: Axes, most: int, **place: Any) -> None:
-    """A legend in as many columns, up to `most`, as the figure has room for."""
-    names = ax.get_legend_handles_labels()[1]
-    entry = max(map(len, names), default=1) * 8 * _LETTER + 40
-    columns = max(1, min(most, int(_inches(ax)[0] * 72 / entry)))
-    ax.legend(fontsize=8, frameon=False, ncols=columns, **place)
+def legend_above(ax: Axes) -> None:
+    """A legend above the axes, in as many columns, up to three, as the figure has room for; long names in several lines."""
+    handles, names = ax.get_legend_handles_labels()
+    width = _inches(ax)[0]
+    lines = [_wrapped(name, 0.8 * width) for name in names]
+    entry = max((len(line) for name in lines for line in name.splitlines()), default=1) * 8 * _LETTER + 40
+    columns = max(1, min(3, int(width * 72 / entry)))
+    place = (0, 1)
+    ax.legend(
+        handles,
+        lines,
+        loc="lower left",
+        bbox_to_anchor=place,
+        borderaxespad=0.2,
+        fontsize=8,
+        frameon=False,
+        ncols=columns,
+    )
 
 
 _LETTER = 0.58

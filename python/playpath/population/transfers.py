@@ -59,8 +59,10 @@ _RETRANSMITTED = ("bytes_retrans", "tcpi_bytes_retrans", "retransmitted_bytes", 
 EMULATED = {"start_time", "end_time", "size", "trans_time", "cwnd", "rtt", "min_rtt", "delivery_rate"}
 """Columns of the published chunk logs of Puffer and of emulations of it; units: kB of 1000 bytes, ms, segments."""
 
-_STARTS = ("start_time", "start", "request_start", "requested_at", "reqtimesec", "start_s", "start_ms")
-_ENDS = ("end_time", "end", "msec", "time_iso8601", "time_local", "timestamp", "datetime", "ts", "time")
+_STARTS = ("start_time", "time_start", "start", "request_start", "requested_at", "reqtimesec", "start_s", "start_ms")
+_ENDS = ("end_time", "time_end", "end", "msec", "time_iso8601", "time_local", "timestamp", "datetime", "ts", "time")
+_FASTLY = "time_elapsed"
+"""In Fastly's formats `timestamp` is `time.start`."""
 _FROM_BEGIN = {"start_s": 1.0, "start_ms": 1e-3}
 """Columns whose times may count from the start of the session."""
 _FIRST_BYTES = {"first_byte_ms": 1e-3, "ttfb_ms": 1e-3, "ttfb": 1e-3, "first_byte_s": 1.0, "time_to_first_byte": 1.0}
@@ -128,6 +130,8 @@ class _Row:
     is_served: bool = False
     """A server measured its times."""
     connection: str | None = None
+    whole: float | None = None
+    """Its moment in the log, if that is one of whole seconds: then it began within a second after `at`."""
     unused: tuple[str, ...] = ()
     """What it tells besides that says less of the path than it seems to."""
 
@@ -220,23 +224,29 @@ def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
     if copies := len(rows) - len(once := {(row.at, row.took, row.bytes): row for row in rows}):
         faults.counts["rows have the session, times and size of another and are left out"] += copies
         rows = list(once.values())
-    if any(later.at < row.at for row, later in itertools.pairwise(rows)):
-        rows.sort(key=lambda row: row.at)
-    first = rows[0].at
+    # Whole seconds do not tell the order within one, but rows are written in theirs.
+    late_s = 1.0 if all(row.whole is not None for row in rows) else 0.0
+    rows.sort(key=lambda row: row.whole if late_s and row.whole is not None else row.at)
     transfers: list[dict[str, Any]] = []
     retransmitted = _retransmitted(rows, faults)
+    begin = free = -math.inf  # of the transfer before: what may be merged with it, and when the next one may begin
+    first = min(row.at for row in rows)
     for row in rows:
         at = row.at - first
+        at = free if at < free < at + late_s else at
         again = None if row.retransmitted is None else round(row.retransmitted / _PAYLOAD)
-        if transfers and at < transfers[-1]["at_s"] + transfers[-1]["took_s"] - 0.002:
+        if at < free - 0.002:
             last = transfers[-1]
             faults.counts["transfers overlap the one before and are merged with it"] += 1
             last["bytes"] += row.bytes
-            last["took_s"] = max(last["took_s"], at + row.took - last["at_s"])
+            last["at_s"] = max(begin, min(last["at_s"], at))
+            free = max(free, at + row.took)
+            last["took_s"] = free - last["at_s"]
             if again is not None and "again" in last:
                 last["again"] += again
             continue
         transfer: dict[str, Any] = {"at_s": at, "took_s": row.took, "bytes": row.bytes}
+        begin, free = free, at + row.took
         if row.first_byte is not None and 0 < row.first_byte <= row.took:
             transfer["first_byte_s"] = row.first_byte
         if again is not None:
@@ -244,12 +254,19 @@ def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
         if row.socket:
             transfer["socket"] = row.socket
         transfers.append(transfer)
+    began = transfers[0]["at_s"]
+    for transfer in transfers:
+        transfer["at_s"] -= began
     yield Session(name, transfers, retransmitted)
+
+
+def _ended(row: _Row) -> float:
+    return round(row.at + row.took, 3)
 
 
 def _retransmitted(rows: list[_Row], faults: Faults) -> float | None:
     """Share of the bytes that was retransmitted. In each row, the counter is replaced by the transfer's own figure, if it is known."""
-    counted = sorted((row for row in rows if row.retransmitted is not None), key=lambda row: row.at + row.took)
+    counted = sorted((row for row in rows if row.retransmitted is not None), key=_ended)
     repeated = log_counters.increments(
         [(row.connection, row.retransmitted) for row in counted if row.retransmitted is not None]
     )
@@ -388,9 +405,10 @@ def _row(row: Mapping[str, Any], how: Reading) -> _Row | None:
     if named.size is None or named.seconds is None:
         return None
     columns = named.columns
-    at = _asked_at(columns, named.seconds)
-    if at is None:
+    asked = _asked_at(columns, named.seconds)
+    if asked is None:
         return None
+    at, whole = asked
     first_byte = _in_seconds(columns, _FIRST_BYTES)
     fields = ((ours, columns.get(name), factor) for ours, known in _SOCKET.items() for name, factor in known)
     socket = _positive(fields)
@@ -405,18 +423,33 @@ def _row(row: Mapping[str, Any], how: Reading) -> _Row | None:
     served = named.is_served
     connection = next((str(columns[name]) for name in _CONNECTIONS if name in columns), None)
     return _Row(
-        named.session, at, named.seconds, named.size, first_byte, socket, sent, again, served, connection, tuple(unused)
+        named.session,
+        at,
+        named.seconds,
+        named.size,
+        first_byte,
+        socket,
+        sent,
+        again,
+        served,
+        connection,
+        whole,
+        tuple(unused),
     )
 
 
-def _asked_at(columns: Mapping[str, Any], took: float) -> float | None:
-    """The time of a transfer's request, which a log gives directly or by its end."""
-    start = next((when for name in _STARTS if (when := moment(columns.get(name))) is not None), None)
-    if start is not None:
-        return start.timestamp()
+def _asked_at(columns: Mapping[str, Any], took: float) -> tuple[float, float | None] | None:
+    """The time of a transfer's request, which a log gives directly or by its end; and what the log gives, if it is whole seconds."""
+    starts = (*_STARTS, "timestamp") if _FASTLY in columns else _STARTS
+    start = next((when for name in starts if (when := moment(columns.get(name))) is not None), None)
     both = f"{columns['date']} {columns['time']}" if {"date", "time"} <= columns.keys() else None
     end = moment(both) or next((when for name in _ENDS if (when := moment(columns.get(name))) is not None), None)
-    return _in_seconds(columns, _FROM_BEGIN) if end is None else end.timestamp() - took
+    told = start or end
+    if told is None:
+        begin = _in_seconds(columns, _FROM_BEGIN)
+        return None if begin is None else (begin, None)
+    at = told.timestamp()
+    return at if start else at - took, None if told.microsecond else at
 
 
 def _in_seconds(columns: Mapping[str, Any], units: Mapping[str, float]) -> float | None:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import playpath
+from playpath.base import engine
 from playpath.base.errors import InputError, Interrupted
 from playpath.base.files import write_text
 from playpath.base.metrics import metric
@@ -42,6 +43,9 @@ ANY_CONTROL = "newreno"
 """Keys that are ignored when scenarios are compared: they only say which control is tuned."""
 _POPULATION = 6
 """Population size per parameter; the budget determines the number of generations."""
+
+_ROUNDING = 1e-12
+_GUARD = "played_s"
 
 Progress = Callable[[int, int], None]
 
@@ -99,7 +103,8 @@ class Tuning:
     held_out: list[Comparison]
     """Comparisons of tuned and default parameters, one for each scenario; only `held_out` shows what the tuning is worth."""
     history: list[tuple[dict[str, float], float]]
-    """Every parameter set tried, with its score (lower is better; the default's is 1.11…)."""
+    """Every parameter set tried, with its score (lower is better)."""
+    default_score: float
     question: dict[str, list[str]] = field(default_factory=dict)
     """`params`: the parameters and their ranges; `scenarios`: SHA-256 of each train and held-out scenario with one seed."""
 
@@ -112,6 +117,12 @@ class Tuning:
         inside = ",".join(f"{name}={value:g}" for name, value in self.parameters.items())
         return f"{self.cc}({inside})"
 
+    @property
+    def gain(self) -> str:
+        """What is to be said if no set scores better than the defaults; empty if one does."""
+        is_better = min(score for _, score in self.history) < self.default_score - _ROUNDING
+        return "" if is_better else ", none of which scores better than the defaults"
+
     def to_dict(self) -> Json:
         return {
             "cc": self.cc,
@@ -121,6 +132,7 @@ class Tuning:
             **self.question,
             "train": [_brief(c) for c in self.train],
             "held_out": [_brief(c) for c in self.held_out],
+            "default_score": self.default_score,
             "history": [{"parameters": p, "score": s} for p, s in self.history],
         }
 
@@ -197,6 +209,7 @@ def tune(
         train=[_judge(s, cc, best, jobs) for s in seen],
         held_out=[_judge(s, cc, best, jobs) for s in unseen],
         history=search.history,
+        default_score=search.default_score,
         question=question(train, ranges, held_out=held_out, set=set),
     )
 
@@ -213,11 +226,21 @@ def question(
     return {"params": [str(param) for param in params], "scenarios": [scenario.digest for scenario in scenarios]}
 
 
+def scores_of_other_builds(folder: Path) -> int:
+    """The number of files with scores, if all are of other builds of the engine."""
+    names = [file.name for file in folder.glob("scores*.jsonl")]
+    return 0 if _scores_name() in names else len(names)
+
+
+def _scores_name() -> str:
+    return f"scores.{engine.build()}.jsonl"
+
+
 class _Scores:
-    """Scores in a file, one line each, by everything that they depend on."""
+    """Scores in a file of this build of the engine, one line each, by everything else that they depend on."""
 
     def __init__(self, folder: str | Path | None) -> None:
-        self._file = Path(folder) / "scores.jsonl" if folder else None
+        self._file = Path(folder) / _scores_name() if folder else None
         self._known: dict[str, float] = {}
         if self._file and self._file.exists():
             for line in self._file.read_text(encoding="utf-8").splitlines():
@@ -252,6 +275,7 @@ class _Search:
         self._optimize = scipy("optimize", "tune")
         self.history: list[tuple[dict[str, float], float]] = []
         self._default = [self._whole(s) for s in scenarios]
+        self.default_score = float(np.mean([_relative_cost(default, default) for default in self._default]))
 
     def run(self, seed: int) -> dict[str, float]:
         bounds = [(r.low, r.high) for r in self._ranges]
@@ -293,7 +317,9 @@ class _OutOfBudget(Exception):
 
 
 def _relative_cost(tried: Comparison, default: Comparison) -> float:
-    """Sum over the criteria of value / default value, each with a tenth of the weight of the one before."""
+    """Sum over the criteria of value / default value, each with a tenth of the weight of the one before. How much of the film is shown
+    counts only where it differs noticeably, as in the ranking: it only keeps a session that shows nothing from winning.
+    """
     cost, weight = 0.0, 1.0
     for name in default.ranker.criteria:
         value, reference = (c.ranker.mean(c.senders[0], name) for c in (tried, default))
@@ -301,7 +327,8 @@ def _relative_cost(tried: Comparison, default: Comparison) -> float:
             cost += weight * (2.0 if value is None else 1.0)
         else:
             margin = metric(name).margin(value, reference)
-            share = (value + margin) / (reference + margin) if reference + margin > 0 else 1.0
+            is_passed = name == _GUARD and abs(value - reference) <= margin
+            share = (value + margin) / (reference + margin) if reference + margin > 0 and not is_passed else 1.0
             cost += weight * (share if metric(name).better != "higher" else 2.0 - share)
         weight *= _WEIGHT
     return cost

@@ -171,11 +171,19 @@ class Scenario:
         """Whether a packet, or an answer of the origin, may be lost or late by chance, at a point that changes settings: then seeds that
         are all alike show no more than that it is rare.
         """
-        changed = [(part, value) for key, value in (point or {}).items() for part in key.split(".") if part in _CHANCES]
-        if changed:
-            return any(_is_chance(value, part) for part, value in changed)
+        given = point or {}
+        if any(_is_chance(value, part) for key, value in given.items() for part in key.split(".")):
+            return True
+
+        def is_left(part: str, table: Any) -> bool:
+            kept = {key: own for key, own in (table or {}).items() if f"{part}.{key}" not in given}
+            return _is_chance(kept)
+
         played = [self, *self.variants.values()]
-        return any(_is_chance(one.resolved.get(part)) for one in played for part in ("path", "link", "origin"))
+        tables = [(part, one.resolved.get(part)) for one in played for part in ("path", "link", "origin")]
+        return any(
+            is_left(part, own) for part, found in tables for own in (found if isinstance(found, list) else [found])
+        )
 
     @property
     def has_video(self) -> bool:

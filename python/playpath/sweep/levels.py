@@ -69,10 +69,15 @@ def by_axis(result: SweepResult) -> SweepResult:
     joint = {key: _JOINT.join(keys) for keys in linked for key in keys}
     if not linked:
         return result
-    columns = {
-        _JOINT.join(keys): [_JOINT.join(map(str, level)) for level in result.table.select(keys).iter_rows()]
-        for keys in linked
-    }
+
+    def joined(table: pl.DataFrame) -> pl.DataFrame:
+        columns = (
+            pl.Series(_JOINT.join(keys), [_JOINT.join(map(str, level)) for level in table.select(keys).iter_rows()])
+            for keys in linked
+        )
+        return table if table.is_empty() else table.with_columns(columns).drop(*joint)
+
     keys = list(dict.fromkeys(joint.get(key, key) for key in result.keys))
-    table = result.table.drop(*joint).with_columns(pl.Series(key, values) for key, values in columns.items())
-    return replace(result, keys=keys, table=table)
+    made = replace(result, keys=keys, table=joined(result.table))
+    vars(made)["_judged"] = (joined(result.decisions).to_dicts(), result.effects)
+    return made

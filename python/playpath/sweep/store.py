@@ -1,4 +1,4 @@
-"""The store: Parquet shards named by the SHA-256 of their content.
+"""The store: Parquet shards named by the SHA-256 of their content, and by the build of the engine that made them.
 
 A shard is written to a temporary file and then renamed, so it is complete or absent; its name shows whether its content is
 intact. So a store survives SIGKILL at any moment, several sweeps may share one, and copying stores together merges them.
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
+from playpath.base import engine
 from playpath.base.errors import RunError
 from playpath.base.files import replaced
 
@@ -40,11 +41,16 @@ class Store:
 
     def add(self, shard: bytes) -> Path:
         """Store a shard and return its path. Storing the same content again changes nothing."""
-        path = self.shards / f"{hashlib.sha256(shard).hexdigest()}.parquet"
+        path = self.shards / f"{hashlib.sha256(shard).hexdigest()}{_own_ending()}"
         if not path.exists():
             with replaced(path) as temporary:
                 temporary.write_bytes(shard)
         return path
+
+    def of_other_builds(self) -> int:
+        """The number of shards, if all are of other builds of the engine: they are not used, since their results may differ."""
+        names = [path.name for path in self.shards.glob("*.parquet")]
+        return 0 if any(name.endswith(_own_ending()) for name in names) else len(names)
 
     def cells(self) -> set[str]:
         """Ids of all cells in intact shards."""
@@ -95,11 +101,15 @@ class Store:
             )
 
     def _whole(self) -> Iterator[Path]:
-        """The shards whose name matches their content; the others are set aside."""
-        for path in sorted(self.shards.glob("*.parquet")):
-            if hashlib.sha256(path.read_bytes()).hexdigest() == path.stem:
+        """This build's shards whose name matches their content; the others are set aside."""
+        for path in sorted(self.shards.glob(f"*{_own_ending()}")):
+            if path.name == f"{hashlib.sha256(path.read_bytes()).hexdigest()}{_own_ending()}":
                 yield path
             else:
                 aside = path.with_suffix(_CORRUPT)
                 path.rename(aside)
                 self.set_aside.append(aside)
+
+
+def _own_ending() -> str:
+    return f".{engine.build()}.parquet"

@@ -171,7 +171,7 @@ pub(crate) const RECOVERY: ParamSpec = ParamSpec::word(
     "recovery",
     "follow",
     &["follow", "freeze", "hold"],
-    "window during loss recovery: the law as ever (paper), no growth, or no change",
+    "window during loss recovery: by the law as at other times (paper), no growth, or no change",
 );
 pub(crate) const LOSS_GUARD: ParamSpec = ParamSpec::flag(
     "loss_guard",

@@ -75,7 +75,7 @@ const MODE: ParamSpec = ParamSpec::word(
     "mode",
     "auto",
     &["auto", "default", "competitive"],
-    "auto: competitive when the queue has not been nearly empty for five round trips (paper), which a flow alone on a small product takes its own queue for; or always one of them (mvfst: default)",
+    "auto: competitive when the queue has not been nearly empty for five round trips (paper), for which a flow that is alone on a path with a small bandwidth-delay product mistakes its own queue; or always one of them (mvfst: default)",
 );
 const MAX_CWND: ParamSpec = ParamSpec::number("max_cwnd", 1e5, (10.0, 1e7), "packets", "upper clamp of the window");
 

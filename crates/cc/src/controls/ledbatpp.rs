@@ -36,7 +36,7 @@ pub static ENTRY: Entry = Entry {
 };
 
 const TARGET: ParamSpec =
-    ParamSpec::number("target", 60.0, (1.0, 1000.0), "ms", "queueing delay that it keeps at most (draft §4.2: 60)")
+    ParamSpec::number("target", 60.0, (1.0, 1000.0), "ms", "largest queueing delay that it keeps (draft §4.2: 60)")
         .since("0.3");
 const DECREASE: ParamSpec = ParamSpec::number(
     "decrease",

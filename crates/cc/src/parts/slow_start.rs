@@ -23,7 +23,7 @@ pub const fn slow_start_spec(default: &'static str) -> ParamSpec {
         "slow_start",
         default,
         &["classic", "hystart", "hystart++"],
-        "way out of the first slow start: loss only (RFC 5681), HyStart (Linux CUBIC), HyStart++ (RFC 9406)",
+        "what ends the first slow start: loss only (RFC 5681), HyStart (Linux CUBIC), HyStart++ (RFC 9406)",
     )
 }
 

@@ -91,7 +91,7 @@ impl CoDelRule {
 
     /// Linux `codel_dequeue`: a packet that leaves and was not marked by the control law.
     fn is_above_ce_threshold<P: Packet>(&self, now: Time, packet: Queued, store: &Store<P>) -> bool {
-        let is_above = self.ce_threshold.0.is_some_and(|threshold| now - packet.arrival > threshold);
+        let is_above = self.ce_threshold.0.is_some_and(|threshold| now.saturating_since(packet.arrival) > threshold);
         let may_mark =
             || if self.ce_threshold_ect1 { store.is_low_latency(packet) } else { store.is_ecn_capable(packet) };
         is_above && may_mark()
@@ -183,7 +183,7 @@ impl CoDelState {
             return Candidate { packet: None, ok_to_drop: false };
         };
         let mut ok_to_drop = false;
-        if now - packet.arrival < rule.target || source.bytes() <= rule.max_packet_bytes {
+        if now.saturating_since(packet.arrival) < rule.target || source.bytes() <= rule.max_packet_bytes {
             self.first_above_time = None;
         } else if let Some(first_above_time) = self.first_above_time {
             ok_to_drop = now >= first_above_time;

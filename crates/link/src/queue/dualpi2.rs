@@ -151,7 +151,7 @@ impl DualPi2 {
     fn send_low_latency<P: Packet>(&mut self, now: Time, store: &mut Store<P>) -> Option<Queued> {
         let packet = self.low_latency.pop()?;
         let is_spared = self.spared.pop_front() == Some(true);
-        let (base, waited) = (self.base(), now - packet.arrival);
+        let (base, waited) = (self.base(), now.saturating_since(packet.arrival));
         let coupled = base * f64::from(self.config.coupling);
         // RFC 9332, 4.2.2: once marking says no more, the queues are dropped from alike.
         if coupled > 1.0 && self.stream.chance(base * base) {
@@ -187,7 +187,7 @@ impl DualPi2 {
             }
             store.mark_packet(packet);
         }
-        self.counts.classic.note_sent(packet.wire_bytes, now - packet.arrival, is_congested);
+        self.counts.classic.note_sent(packet.wire_bytes, now.saturating_since(packet.arrival), is_congested);
         if self.low_latency.packets() > 0 {
             self.classic_credit -= (1.0 - self.config.classic_protection.get()) * f64::from(packet.wire_bytes);
         }

@@ -8,6 +8,8 @@
 //! 2. A queue gets new credit when its deficit is zero or less ("has already dequeued at least a quantum"), as Linux does.
 //! 3. On overflow, packets go from the head of the queue with most bytes until half of its bytes or `drop_batch` packets are gone
 //!    (section 4.1 and Linux). Linux also raises that flow's CoDel count then; RFC 8290 does not say so, and it is not done here.
+//! 4. CoDel drops nothing while a full packet or less waits in all, as in Linux; RFC 8289, 4.4 says so of the queue that it manages, which
+//!    here is a flow's.
 //!
 //! Units: bytes for quantum and deficit. Invariants: the order within a flow is kept; a flow is in at most one list.
 //! Tested: byte-fair shares with unequal packet sizes, priority of a sparse flow, drop from the fattest, conservation.
@@ -64,7 +66,7 @@ struct Flow {
 }
 
 const NONE: u32 = u32::MAX;
-/// An Ethernet frame, with which a flow's CoDel drops nothing (RFC 8289, 4.4): Linux's `cparams.mtu` is `psched_mtu`, whatever the quantum.
+/// An Ethernet frame, with which CoDel drops nothing (RFC 8289, 4.4): Linux's `cparams.mtu` is `psched_mtu`, whatever the quantum.
 const FULL_PACKET_BYTES: u64 = 1514;
 
 impl FqCoDel {
@@ -220,8 +222,9 @@ impl PacketSource for FlowSource<'_> {
         *self.packets -= 1;
         Some(packet)
     }
+    /// Of all flows (difference 4): Linux gives `codel_dequeue` the `backlog` of the whole qdisc.
     fn bytes(&self) -> u64 {
-        self.flow.bytes
+        *self.total_bytes
     }
 }
 

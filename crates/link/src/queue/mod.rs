@@ -19,7 +19,8 @@ use playpath_units::random::Stream;
 use playpath_units::{Params, Time};
 
 /// A queueing discipline. Times are logical: `now` of a dequeue is the moment the server became free, however
-/// late the link was called. A packet handed in is either kept or dropped through the store, which counts it.
+/// late the link was called, or its aggregate began, even if a packet came since. A packet handed in is either kept or dropped through
+/// the store, which counts it.
 pub(crate) trait QueueDiscipline: Sized {
     type Config: Config;
     /// Name, text, reference.

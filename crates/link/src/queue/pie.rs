@@ -252,7 +252,7 @@ impl QueueDiscipline for Pie {
         self.update_until(now);
         let queue_bytes = self.fifo.bytes();
         let packet = self.fifo.pop()?;
-        self.sojourn = if self.fifo.packets() == 0 { Duration::ZERO } else { now - packet.arrival };
+        self.sojourn = if self.fifo.packets() == 0 { Duration::ZERO } else { now.saturating_since(packet.arrival) };
         self.departures.note_departure(now, packet.wire_bytes, queue_bytes);
         Some(packet)
     }

@@ -71,6 +71,12 @@ impl Server {
         (departure, false)
     }
 
+    /// When the next packet leaves the queue if the server is free at `at`: earlier where it is part of an aggregate under way.
+    #[inline]
+    pub(crate) fn taken_at(&self, at: Time) -> Time {
+        if let Server::Wifi(server) = self { server.taken_at(at) } else { at }
+    }
+
     /// The queue is empty: the rest of the current opportunity is lost.
     #[inline]
     pub(crate) fn go_idle(&mut self) {

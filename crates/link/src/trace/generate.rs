@@ -28,7 +28,7 @@ const MAX_STEPS: u64 = 5_000_000;
 const OWN: &str = "own model, see docs/models/link-trace-generators.md";
 
 pub(crate) static ENTRIES: &[Entry<Box<dyn Generate>>] = &[
-    entry::<Constant>("constant", "one rate for ever", ""),
+    entry::<Constant>("constant", "one constant rate", ""),
     entry::<Steps>("steps", "the given rates in turn, each for the same time", ""),
     entry::<Markov>("markov", "a walk over a ladder of rates with exponential stays", ""),
     entry::<LteLike>("lte", "slow log-normal fading and short outages", OWN),

@@ -415,6 +415,7 @@ impl VideoSession {
     fn lose(&mut self, net: &mut Network, index: usize) {
         let connection = &mut self.connections[index];
         if self.may_break && (!connection.is_known || !connection.asked.is_empty()) {
+            net.note_broken(connection.flow);
             return self.reconnect(net, index);
         }
         connection.is_open = false;

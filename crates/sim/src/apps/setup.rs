@@ -26,6 +26,7 @@ impl FlowSetup {
 
     /// Opens another in place of one that broke.
     pub fn reopen(&mut self, net: &mut Network, broken: FlowId, is_bulk: bool) -> FlowId {
+        net.note_broken(broken);
         net.reset(broken, End::Client);
         self.open(net, is_bulk)
     }

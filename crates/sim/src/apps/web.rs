@@ -136,6 +136,9 @@ impl WebSource {
         self.unsent_bytes = self.requested.len() as u64 * REQUEST_BYTES;
         (self.request_bytes_read, self.unwritten_bytes) = (0, 0);
         let is_needed = missing > 0 || matches!(self.user, User::Expected(..));
+        if is_needed {
+            net.note_broken(broken);
+        }
         net.reset(broken, End::Client);
         self.flow = is_needed.then(|| self.setup.open(net, false));
     }

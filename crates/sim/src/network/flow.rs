@@ -99,6 +99,10 @@ pub struct Flow {
     pub started: Time,
     /// When the flow was given up or closed; it lasts until the end of the run otherwise.
     pub ended: Option<Time>,
+    /// When the connection broke while the application needed it, and why, where the transport says so.
+    pub broken: Option<(Time, Option<&'static str>)>,
+    /// A NAT gave the client another port, at which the server has no connection.
+    pub(super) is_cut_off: bool,
     /// Bytes that the client's application has read while the flow lasted.
     pub read_bytes: u64,
     /// Wire bytes of packets that arrived at the client while the flow lasted.
@@ -128,6 +132,9 @@ impl Flow {
         }
     }
 
+    pub fn app(&self) -> AppId {
+        self.app
+    }
     /// Name of the server's congestion control.
     pub fn cc_name(&self) -> &str {
         self.sender.as_ref().map_or("none", |sender| sender.cc.name())

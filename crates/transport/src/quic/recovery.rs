@@ -171,8 +171,9 @@ impl Connection {
         };
         let delay = if self.handshake.is_confirmed() { reported.min(self.peer_delay()) } else { reported };
         self.lane.path.rtt.add_sample(now, sample, delay);
-        self.lane.stats.rtt_samples += 1;
-        self.lane.stats.rtt_sum += sample;
+        let stats = &mut self.lane.stats;
+        (stats.rtt_samples, stats.rtt_sum) = (stats.rtt_samples + 1, stats.rtt_sum + sample);
+        stats.min_rtt = Some(stats.min_rtt.map_or(sample, |least| least.min(sample)));
         delivery.rtt = Some(sample);
     }
 

@@ -41,6 +41,10 @@ impl SendBuffer {
     pub fn unsent(&self) -> u64 {
         self.written - self.next
     }
+    /// Bytes sent before that go again.
+    pub fn lost(&self) -> u64 {
+        self.again.iter().map(|range| range.end - range.start).sum()
+    }
 
     /// Something waits that may go whatever the limits.
     #[inline(always)]

@@ -21,6 +21,8 @@ pub struct Stats {
     pub bytes_acked: u64,
     pub rtt_samples: u64,
     pub rtt_sum: Duration,
+    /// Smallest of these, also before the connection moved to another path.
+    pub min_rtt: Option<Duration>,
     /// Bytes of streams received, again included.
     pub data_bytes_received: u64,
     pub acks_sent: u64,
@@ -83,6 +85,7 @@ impl Stats {
             acks_sent: self.acks_sent + other.acks_sent,
             rtt_samples: self.rtt_samples + other.rtt_samples,
             rtt_sum: self.rtt_sum + other.rtt_sum,
+            min_rtt: self.min_rtt.into_iter().chain(other.min_rtt).min(),
             bytes_acked: self.bytes_acked + other.bytes_acked,
             bytes_delivered: self.bytes_delivered + other.bytes_delivered,
         }

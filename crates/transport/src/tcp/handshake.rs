@@ -128,8 +128,9 @@ impl Opening {
     pub fn send(&mut self, flags: Flags) {
         self.segment = Some(flags);
     }
-    /// The peer acknowledges something other than our SYN, so it refers to another connection (RFC 9293 §3.10.7.3, §3.10.7.4).
-    fn refuse(&mut self, ack: u32) {
+    /// The peer acknowledges something other than our SYN, so it refers to another connection (RFC 9293 §3.10.7.3, §3.10.7.4), or one that
+    /// we do not have.
+    pub fn refuse(&mut self, ack: u32) {
         (self.segment, self.refused) = (Some(Flags::RST), ack);
     }
     /// A SYN-ACK leaves: the first one?

@@ -214,6 +214,16 @@ impl Connection {
         }
     }
 
+    /// The peer's segment came from a port at which we have no connection: it is reset (RFC 9293 §3.10.7.1).
+    pub fn refuse(&mut self, segment: &Segment) {
+        if self.state != State::Closed {
+            self.finish(Event::Reset);
+        }
+        if !segment.flags.contains(Flags::RST) {
+            self.opening.refuse(segment.ack);
+        }
+    }
+
     /// Set the application's parameters of the video.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.sender.set_app_parameters(now, parameters);

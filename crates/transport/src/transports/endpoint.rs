@@ -61,6 +61,7 @@ forward! {
     fn read(&mut self, now: Time, most: u64) -> u64;
     fn close(&mut self, now: Time);
     fn abort(&mut self, now: Time);
+    fn refuse(&mut self, now: Time, packet: &Packet);
     fn migrate(&mut self, now: Time, path: usize) -> bool;
     fn set_app_parameters(&mut self, now: Time, parameters: AppParameters);
     fn streams(&mut self) -> Option<&mut dyn Streams>;
@@ -73,6 +74,7 @@ forward! {
     fn unsent_bytes(&self) -> u64;
     fn has_packet_waiting(&self) -> bool;
     fn survives_rebinding(&self) -> bool;
+    fn failure(&self) -> Option<&'static str>;
     fn has_more_than_a_packet_waiting(&self) -> bool;
     fn may_answer_read(&self) -> bool;
     fn path_count(&self) -> usize;

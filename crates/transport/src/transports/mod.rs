@@ -168,7 +168,15 @@ pub trait Transport {
     fn survives_rebinding(&self) -> bool {
         false
     }
+    /// A packet came from a port at which this end, which does not survive that, has no connection.
+    fn refuse(&mut self, now: Time, _packet: &Packet) {
+        self.abort(now);
+    }
     fn abort(&mut self, now: Time);
+    /// Why the connection is over, where the transport says more than that it is.
+    fn failure(&self) -> Option<&'static str> {
+        None
+    }
     /// Set the application's parameters of the video for the control.
     fn set_app_parameters(&mut self, _now: Time, _parameters: AppParameters) {}
 

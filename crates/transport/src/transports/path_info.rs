@@ -71,7 +71,7 @@ impl Totals {
             lost_packets: stats.packets_lost,
             rtt_samples: stats.rtt_samples,
             rtt_sum: stats.rtt_sum,
-            min_rtt: quic.path_info(path).and_then(|info| info.path.min_rtt),
+            min_rtt: stats.min_rtt,
             delivered_bytes: stats.bytes_delivered,
         }
     }

@@ -10,7 +10,7 @@ use crate::mptcp::level::{LevelStats, PathStats};
 use crate::quic::config::Config;
 use crate::quic::packet::Address;
 use crate::quic::qlog::Qlog;
-use crate::quic::{Connection, Event, Priority};
+use crate::quic::{Connection, Event, Priority, Reason};
 use crate::{Ecn, Events};
 use playpath_cc::AppParameters;
 use playpath_units::{Duration, Time};
@@ -35,6 +35,7 @@ pub struct QuicEnd {
     only: Option<u64>,
     /// The application may send, and was told so: with 0-RTT data before the handshake is over.
     is_announced: bool,
+    over: Option<Reason>,
     /// Streams whose buffer took less than was written, until there is room again.
     cut: Vec<u64>,
     qlog: Option<Box<Qlog>>,
@@ -72,6 +73,7 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
             connection: connection.quiet(),
             only: None,
             is_announced: false,
+            over: None,
             cut: Vec::new(),
             qlog: None,
             reads_until: Time::MAX,
@@ -103,7 +105,10 @@ impl QuicEnd {
             events = match event {
                 Event::Connected if self.is_announced => events,
                 Event::Connected => self.report_connected(events),
-                Event::Closed(_) => events.with(crate::Event::Closed),
+                Event::Closed(reason) => {
+                    self.over = Some(reason);
+                    events.with(crate::Event::Closed)
+                }
                 // What has bytes in order is asked for: the connection is quiet.
                 Event::Opened(_) | Event::Readable(_) | Event::EarlyDataRejected | Event::Migrated(_) => events,
             };
@@ -227,6 +232,15 @@ impl Transport for QuicEnd {
     }
     fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.wake().set_app_parameters(now, parameters);
+    }
+    fn failure(&self) -> Option<&'static str> {
+        match self.over? {
+            Reason::Idle => Some("idle timeout"),
+            Reason::Path => Some("path validation failed"),
+            Reason::Violation(_) => Some("protocol violation"),
+            Reason::Peer(_) => Some("closed by the server"),
+            Reason::Local => None,
+        }
     }
     fn survives_rebinding(&self) -> bool {
         true

@@ -24,6 +24,11 @@ impl Packet {
         if let Payload::Segment(segment) = &self.payload { Some(segment) } else { None }
     }
 
+    /// It opens a connection, and belongs to none yet.
+    pub fn is_syn(&self) -> bool {
+        self.segment().is_some_and(|segment| segment.flags.contains(Flags::SYN))
+    }
+
     pub fn set_ecn(&mut self, ecn: Ecn) {
         self.ecn = ecn;
         if let Payload::Segment(segment) = &mut self.payload {
@@ -98,6 +103,11 @@ impl Transport for Connection {
     }
     fn abort(&mut self, _: Time) {
         self.abort();
+    }
+    fn refuse(&mut self, _: Time, packet: &Packet) {
+        if let Some(segment) = packet.segment() {
+            self.refuse(segment);
+        }
     }
     fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.set_app_parameters(now, parameters);

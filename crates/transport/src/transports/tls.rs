@@ -96,6 +96,14 @@ impl TlsEnd {
         self.write(waiting);
     }
 
+    /// TCP is connected when its handshake is, or, in a profile without one, before the first packet.
+    fn note_events(&mut self) {
+        self.events = self.events.union(self.inner.take_events());
+        if self.events.contains(Event::Connected) && self.state == State::Connecting {
+            self.begin();
+        }
+    }
+
     fn begin(&mut self) {
         self.state = State::Hello;
         if !self.is_client {
@@ -113,15 +121,13 @@ impl Transport for TlsEnd {
     /// What it brings of the handshake comes before the application looks.
     fn handle_packet(&mut self, now: Time, packet: &Packet, payload_pool: &mut PayloadPool) {
         self.inner.handle_packet(now, packet, payload_pool);
-        self.events = self.events.union(self.inner.take_events());
-        if self.events.contains(Event::Connected) && self.state == State::Connecting {
-            self.begin();
-        }
+        self.note_events();
         self.advance(now);
     }
 
     fn take_events(&mut self) -> Events {
-        let events = std::mem::take(&mut self.events).union(self.inner.take_events()).without(Event::Connected);
+        self.note_events();
+        let events = std::mem::take(&mut self.events).without(Event::Connected);
         if std::mem::take(&mut self.is_news) { events.with(Event::Connected) } else { events }
     }
 
@@ -184,6 +190,9 @@ impl Transport for TlsEnd {
     }
     fn abort(&mut self, now: Time) {
         self.inner.abort(now);
+    }
+    fn refuse(&mut self, now: Time, packet: &Packet) {
+        self.inner.refuse(now, packet);
     }
     fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.inner.set_app_parameters(now, parameters);

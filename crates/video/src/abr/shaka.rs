@@ -29,7 +29,7 @@ pub(super) static ENTRY: AbrEntry = AbrEntry {
 const PARAMS: &[ParamSpec] = &[
     ParamSpec::number("initial", 1000.0, (1.0, 1e6), "kbit/s", "defaultBandwidthEstimate"),
     ParamSpec::number("target", 0.95, (0.01, 2.0), "", "bandwidthDowngradeTarget: share of the estimate that is used"),
-    ParamSpec::number("interval", 8.0, (0.0, 600.0), "s", "switchInterval: a choice holds so long"),
+    ParamSpec::number("interval", 8.0, (0.0, 600.0), "s", "switchInterval: time for which a choice holds"),
 ];
 
 /// fastHalfLife, slowHalfLife, minTotalBytes, minBytes, cacheLoadThreshold (ms).

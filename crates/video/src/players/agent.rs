@@ -42,7 +42,7 @@ pub(super) static ENTRY: PlayerEntry = PlayerEntry {
             8.0,
             (0.01, 1e6),
             "",
-            "the server writes so many times the media rate; 1 is constrained (paper: 8)",
+            "the server writes at this many times the media rate; 1: at the media rate itself (paper: 8)",
         ),
         ParamSpec::text("heartbeat", "100 ms", INTERVAL, "interval of the server's writes (the paper does not say)"),
         ParamSpec::text(

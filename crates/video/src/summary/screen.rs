@@ -46,6 +46,7 @@ impl Screen {
     pub fn handle(&mut self, event: &PlaybackEvent) -> Option<Run> {
         let at = event.at;
         match event.kind {
+            EventKind::Joined { position } => self.began = position,
             EventKind::PlaybackStarted | EventKind::SeekEnd { .. } => self.moving_since = Some(at),
             EventKind::StallStart { since, .. } => {
                 self.settle(since);

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from playpath.base import engine
 from playpath.base.errors import InputError, RunError
 from playpath.base.files import check_file, write_text
 from playpath.base.manifest import manifest
@@ -22,6 +23,7 @@ from playpath.run import worlds
 from playpath.run.compare import compare
 from playpath.run.sanity import doubts, inert
 from playpath.run.sensitivity import MAX_SEEDS, check, sensitivity
+from playpath.run.session_store import of_other_builds
 from playpath.scenario import load, shipped
 from playpath.show import console
 
@@ -91,6 +93,8 @@ def command(
     with nullcontext() if json and out is None else where as folder:
         if folder is not None:
             import_ahead("polars", "playpath.show.report.comparison_page")  # imported while sessions play
+            stale = of_other_builds(folder / "sessions") if resume else 0
+            console.warn(engine.of_other_builds(stale, "sessions", folder))
         results = None if folder is None else _Results(folder)
         with console.progress("sessions") as progress:
             result = compare(

@@ -260,7 +260,7 @@ def import_logs(
 ) -> None:
     """Make a users' table (rate and RTT of each session's path) from logs; see `[population] users`.
 
-    A path's capacity is inferred from the throughput of today's sender; the notes say what was left out and how far to trust the result.
+    A rate is the throughput of today's sender, a lower bound of what the path can carry; the notes say what was left out.
     """
     check_file(out, "--out", files)
     found = read_logs(files, kind, log_format=log_format, fields=fields, keep=keep, keep_names=keep_names)

@@ -55,7 +55,7 @@ Fields = Annotated[
     str, typer.Option("--fields", metavar="LIST", help='What your columns mean: "session=viewer,bytes=size".')
 ]
 Draws = Annotated[int, typer.Option("--draws", metavar="N", min=10, help="Number of draws of each path.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Of the draws.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of the draws.")]
 
 
 def register(commands: typer.Typer) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from playpath.base import engine
 from playpath.cli.commands import options
 from playpath.cli.commands.results import results_folder
 from playpath.run.sanity import doubts
@@ -39,7 +40,7 @@ def command(
     Without --held-out they are judged on the train scenarios with other seeds. Results go to --out, by default out/tune-NAME. Ctrl-C
     keeps the scores found so far; run the same command again to resume.
     """
-    from playpath.run.tune import ANY_CONTROL, Range, question, tune
+    from playpath.run.tune import ANY_CONTROL, Range, question, scores_of_other_builds, tune
 
     changes = options.settings(setting)
     scenarios = {source: load(source, cc=[ANY_CONTROL], set=changes) for source in (*train, *(held_out or ()))}
@@ -51,6 +52,7 @@ def command(
         results_folder(out, f"tune-{scenarios[train[0]].name}", "tune.json", asked) as folder,
         console.progress("parameter sets") as progress,
     ):
+        console.warn(engine.of_other_builds(scores_of_other_builds(folder), "files of scores", folder))
         found = tune(
             train,
             ranges,
@@ -67,7 +69,9 @@ def command(
     if json:
         console.print_json(found.to_dict())
         return
-    console.out.print(f"[bold]{console.plain(found.sender)}[/bold], the best of {found.evaluations} parameter sets")
+    console.out.print(
+        f"[bold]{console.plain(found.sender)}[/bold], the best of {found.evaluations} parameter sets{found.gain}"
+    )
     for title, comparisons in (("train", found.train), ("held out", found.held_out)):
         for comparison in comparisons:
             seeds_shown = f"seeds {comparison.seeds[0]} to {comparison.seeds[-1]}"

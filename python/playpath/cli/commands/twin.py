@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from playpath.base import engine
 from playpath.base.files import write_text
 from playpath.base.metrics import format_value, metric
 from playpath.base.worlds import REAL
@@ -17,6 +18,7 @@ from playpath.judge.stats import MIN_FOR_INTERVAL
 from playpath.real.twin import MetricTwin, Twin
 from playpath.real.twin_run import twin
 from playpath.results.comparison import format_summary
+from playpath.run.session_store import of_other_builds
 from playpath.scenario import load
 from playpath.show import console
 
@@ -57,6 +59,7 @@ def command(
     place = options.world_with(world, player)
     suffix = "-".join(["twin", *(word for word in place.split(":") if word != "kernel")])
     with results_folder(out, f"{loaded.name}-{suffix}", "twin.json", question) as folder:
+        console.warn(engine.of_other_builds(of_other_builds(folder / "sessions"), "sessions", folder))
         with console.progress(f"{place} sessions") as progress:
             result = twin(
                 loaded,

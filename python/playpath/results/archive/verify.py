@@ -20,9 +20,10 @@ from playpath.base.worlds import DEFAULT, is_exact, named
 from playpath.population import PopulationResult
 from playpath.results.archive.bundle import MANIFEST, QUESTION, RESULTS, Manifest
 from playpath.results.archive.question import Question, Result
-from playpath.results.archive.stored import not_verified, wrong_answer, wrong_files, wrong_parts
+from playpath.results.archive.stored import ANSWERS, not_verified, wrong_answer, wrong_files, wrong_parts
 from playpath.results.comparison import Comparison
 from playpath.results.record import Session
+from playpath.run.own import sources
 from playpath.run.worlds import SimWorld
 from playpath.scenario import Scenario
 from playpath.sweep import SweepResult
@@ -103,6 +104,7 @@ def verify(
         raise
     except Exception as error:  # a damaged file may raise anything
         raise InputError(f"{QUESTION} or {RESULTS}/ is damaged ({type(error).__name__})") from None
+    sources.add_folder(".")  # the user's own controls and rules
     again = _play(cells, jobs, progress, is_whole=question.kind == "comparison")
     if isinstance(result, Comparison) and not note:
         wrong += _wrong_parts(result, again)
@@ -110,6 +112,8 @@ def verify(
     found = [_difference(cell, row, one) for cell, row, one in zip(cells, rows, again, strict=True)]
     differing = [text for text in found if text]
     left = not_verified(manifest, question.kind, is_answer_checked=not note)
+    if isinstance(result, Comparison) and result.sensitivity is not None and not note:
+        left.append(f"`sensitivity` in {RESULTS}/{ANSWERS[question.kind]}")
     return Finding(len(cells), [*differing[:_MAX_LISTED], *wrong[:_MAX_LISTED]], len(differing), len(wrong), left, note)
 
 

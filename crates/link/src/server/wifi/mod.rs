@@ -16,7 +16,9 @@
 //!
 //! Implementation: the link calls the server for one packet after the other. When an aggregate starts, the server decides the fate of all
 //! waiting packets; the link then takes them one by one. Their individual sizes are not known in advance, so the mean of the waiting
-//! packets is assumed, and the next aggregate is longer or shorter by the error.
+//! packets is assumed, and the next aggregate is longer or shorter by the error. A queue's management sees each at the time at which the
+//! aggregate began, as Linux fetches them from the queue (mac80211); the queue's length and limit count them until they leave. Where
+//! the management drops some of them, packets that came later take their places.
 //!
 //! Units: ns, bytes, dB. Invariants: departures never go back; no transmission overlaps another; the airtime of any span pays for
 //! all bytes in it. Tested: `tests/wifi.rs` against Bianchi's throughput as ns-3 tabulates it, against the sum of the standard's
@@ -59,7 +61,7 @@ config! {
         rate_control: RateControl = text("minstrel", RATE_CONTROLS), "how the rate is chosen" since "0.2";
         retries: u32 = whole(7, (0, 255), ""), "transmissions of a frame after the first; then it is lost" since "0.2";
         aggregate: u32 = whole(32, (1, 64), "frames"), "most frames in one transmission; 802.11g sends one" since "0.2";
-        stations: u32 = whole(0, (0, 100), ""), "others that always have something to send, as much at a time" since "0.2";
+        stations: u32 = whole(0, (0, 100), ""), "other stations that always have something to send, each as much at a time" since "0.2";
     }
 }
 
@@ -132,6 +134,8 @@ pub(crate) struct WifiServer {
     stream: Stream,
     snr: f64,
     snr_at: Time,
+    /// When the aggregate of the plan was made.
+    began_at: Time,
     plan: VecDeque<Planned>,
     frames: Vec<Frame>,
     /// Bytes of each packet that the plan assumes, and by how much they were wrong so far.
@@ -155,6 +159,7 @@ impl WifiServer {
             snr: config.snr + config.snr_sd * stream.normal(),
             stream,
             snr_at: Time::ZERO,
+            began_at: Time::ZERO,
             plan: VecDeque::new(),
             frames: Vec::new(),
             assumed_bytes: 0,
@@ -178,8 +183,14 @@ impl WifiServer {
         self.plan.clear();
     }
 
+    /// A packet of an aggregate leaves the queue when that begins: its time on the air is none in the queue.
+    pub(crate) fn taken_at(&self, at: Time) -> Time {
+        if self.plan.is_empty() { at } else { self.began_at }
+    }
+
     /// Send an aggregate of the packet and those waiting, until every frame has been received or given up.
     fn send(&mut self, start: Time, first_bytes: u64, waiting: Waiting) {
+        self.began_at = start;
         let packets = u64::from(waiting.packets) + 1;
         self.assumed_bytes = (first_bytes + waiting.bytes) / packets;
         let mut at = start;

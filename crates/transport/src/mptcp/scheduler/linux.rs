@@ -32,7 +32,7 @@ pub(super) static ENTRY: Entry = Entry {
         4352,
         (1500, 1 << 17),
         "bytes",
-        "memory that the kernel reckons for a packet: 4352 in distributions' kernels, 2304 in one without tunnels and wireless",
+        "memory that the kernel accounts for a packet: 4352 in distributions' kernels, 2304 in one without tunnels and wireless",
     )],
     build: |params| Box::new(Linux::new(params)),
 };

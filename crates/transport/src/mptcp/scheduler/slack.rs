@@ -24,7 +24,7 @@ use playpath_units::{Duration, Time};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "slack",
-    summary: "one path while the viewer has time, more as the deadline nears; then what is under way is sent again, too",
+    summary: "one path while the viewer has time, more as the deadline nears; then data in flight are sent again on other paths, too",
     reference: "docs/models/cc-slack.md",
     params: &[
         ParamSpec::number(

@@ -9,7 +9,7 @@
 
 use super::super::Connection;
 use super::super::lane::{Lane, Standing};
-use super::super::packet::{Frame, FrameList, Space};
+use super::super::packet::{Frame, FrameList, Kind, Space};
 use super::super::sending::MIN_ROOM;
 use super::super::sent::Sent;
 use crate::mptcp::level::{Switch, SwitchSide};
@@ -86,7 +86,8 @@ impl Connection {
         if !multi.views.iter().any(|view| view.has_room(room)) {
             return false;
         }
-        let decision = multi.ask(now, (unsent, window_left));
+        let lost = if multi.scheduler.reads_backlog() { self.streams.lost() } else { 0 };
+        let decision = multi.ask(now, (unsent + lost, window_left));
         let Some(path) = decision.path else {
             multi.stats.waits += 1;
             return false;
@@ -109,7 +110,8 @@ impl Connection {
     fn fill_queue(&mut self, path: u8) -> (bool, bool) {
         self.turn_to(path);
         let (mut room, mut is_again, mut count) = (self.packet_room(), false, 0);
-        if let Some(frame) = self.multi.as_mut().and_then(|multi| multi.status.pop_front()) {
+        let may_tell = self.may_send_status();
+        if let Some(frame) = self.multi.as_mut().filter(|_| may_tell).and_then(|multi| multi.status.pop_front()) {
             room -= frame.bytes(false);
             self.lane.queue.push(frame, false, 0);
             count = 1;
@@ -125,14 +127,19 @@ impl Connection {
 
     /// Frames without data are sent on the fastest working path, without the scheduler.
     fn give_control(&mut self) -> bool {
-        let has_frames = self.streams.has_frames();
+        let (has_frames, may_tell) = (self.streams.has_frames(), self.may_send_status());
         let Some(multi) = &mut self.multi else { return false };
-        if !has_frames && multi.status.is_empty() {
+        if !has_frames && (multi.status.is_empty() || !may_tell) {
             return false;
         }
         let usable = multi.views.iter().filter(|view| view.is_usable);
         let best = usable.min_by_key(|view| (view.is_backup, view.srtt, view.path)).map(|view| view.path as u8);
         best.is_some_and(|path| self.fill_queue(path).1)
+    }
+
+    /// Frames about paths wait for 1-RTT keys (draft-ietf-quic-multipath-21 §4).
+    fn may_send_status(&self) -> bool {
+        self.handshake.sends(Space::Data) == Some(Kind::OneRtt)
     }
 
     /// All data are assigned: copy data held by paths to others.

@@ -327,6 +327,13 @@ impl Streams {
     }
     /// Bytes written and not sent, on all streams.
     pub fn unsent(&self) -> u64 {
-        self.ready.iter().filter_map(|&id| self.map.get(id)).map(|stream| stream.send.buffer.unsent()).sum()
+        self.sum_of(SendBuffer::unsent)
+    }
+    /// Bytes sent before that go again, on all streams.
+    pub fn lost(&self) -> u64 {
+        self.sum_of(SendBuffer::lost)
+    }
+    fn sum_of(&self, bytes: impl Fn(&SendBuffer) -> u64) -> u64 {
+        self.ready.iter().filter_map(|&id| self.map.get(id)).map(|stream| bytes(&stream.send.buffer)).sum()
     }
 }

@@ -102,8 +102,9 @@ impl Sender {
             return;
         }
         self.is_settled = false;
-        let before = Before { in_flight: self.in_flight(), una: self.stream.una(), ecn_echo: self.is_echo(segment) };
         let had_outstanding = !self.scoreboard.is_empty();
+        let ecn_echo = had_outstanding && self.is_echo(segment);
+        let before = Before { in_flight: self.in_flight(), una: self.stream.una(), ecn_echo };
         let opened = self.update_peer_window(ack, segment.window);
         let mut delivery = Delivery {
             now: at.now,
@@ -146,14 +147,13 @@ impl Sender {
     }
 
     /// Header prediction, as at the receiver of a bulk transfer: nothing is outstanding and nothing is being repaired, so the ACK of a
-    /// data segment can at most change the window.
+    /// data segment can at most change the window. An ECN-Echo asks nothing of an idle sender (Linux `tcp_ack`: `no_queue`).
     #[inline]
     fn has_nothing_new(&self, ack: u64, segment: &Segment) -> bool {
         ack == self.stream.una()
             && self.scoreboard.is_empty()
             && self.recovery.phase() == Phase::Open
             && segment.sack.is_empty()
-            && !self.is_echo(segment)
     }
 
     /// After the scoreboard has taken the ACK: samples, recovery, controller, timers.

@@ -413,6 +413,10 @@ impl Player for DashPlayer {
         let media_rate = (ladder.count() == 1).then(|| ladder.bitrates()[0]);
         let media_duration = ladder.media_duration();
         self.io.log.push(now, EventKind::SessionStarted { media_duration, media_rate });
+        let position = self.playback.position(now);
+        if !position.is_zero() {
+            self.io.log.push(now, EventKind::Joined { position });
+        }
         if self.config.origin.is_some() {
             self.io.log.push(now, EventKind::Host { host: 0 });
         }

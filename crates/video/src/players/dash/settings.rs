@@ -123,8 +123,8 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "apart",
         &["apart", "http/1.1", "h2"],
         "apart: each kind of media has connections of its own, used as `connections` says; http/1.1: all share those of the host, opened \
-         when none is free, as in browsers; h2: all share one connection, side by side; from a sender over QUIC it is HTTP/3, whatever \
-         stands here",
+         when none is free, as in browsers; h2: all share one connection, side by side; over QUIC it is HTTP/3, whatever is \
+         given here",
     )
     .since("0.2"),
     ParamSpec::whole("connections_per_host", 6, (1, 100), "", "HTTP/1.1: most that are shared (Chromium, Firefox: 6)")
@@ -157,10 +157,10 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "cmcd_claim",
         "honest",
         &["honest", "empty", "full"],
-        "what the client data says of the buffer: the truth, or always that it has run dry, or is full",
+        "what the client data reports about the buffer: the truth, or always empty, or always full",
     )
     .since("0.2"),
-    ParamSpec::text("cmcd_lag", "0 s", Kind::Time, "the client data come so late: with the level of the last request before that")
+    ParamSpec::text("cmcd_lag", "0 s", Kind::Time, "delay of the client data: they carry the level at the last request that is at least this old")
         .since("0.2"),
     ParamSpec::text(
         "cmcd_events",
@@ -175,7 +175,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "POSTs on a connection of their own to a collector on the first path, which hands them to the control; needs `cmcd` = \"v2\"; \
          not with low latency, [origin], `kind` = \"agent\" or competing sessions; dash.js has no bc",
     ),
-    ParamSpec::text("cmcd_interval", "30 s", INTERVAL, "between reports by the clock (dash.js: 30 s)").since("0.2"),
+    ParamSpec::text("cmcd_interval", "30 s", INTERVAL, "interval of the reports by the clock (dash.js: 30 s)").since("0.2"),
     ParamSpec::flag("cmsd", false, "the server tells its throughput estimate (etp) and rtt with each response (CTA-5006)")
         .since("0.2")
         .in_kernel(
@@ -190,8 +190,8 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         .in_kernel("with the player dashjs it needs `audio`, without which dash.js drops the suggestion"),
     ParamSpec::text("etp_weight", "0 %", Kind::Share, "share of etp in each throughput sample (dash.js etpWeightRatio)")
         .since("0.2"),
-    ParamSpec::text("latency_target", "on-demand", Kind::Time, "play live, so far behind the edge").or("on-demand"),
-    ParamSpec::text("skip_behind", "never", Kind::Time, "live: skip when stalls have cost more than this").or("never"),
+    ParamSpec::text("latency_target", "on-demand", Kind::Time, "play live, this far behind the edge").or("on-demand"),
+    ParamSpec::text("skip_behind", "never", Kind::Time, "live: the player skips ahead when stalls have put it back by more than this").or("never"),
     ParamSpec::word(
         "low_latency",
         "off",
@@ -213,10 +213,10 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "catch_up",
         "client",
         &["client", "off", "dash.js", "lol+", "hls.js", "shaka"],
-        "live: law of the playback speed that keeps the latency; client: dash.js's with low latency, the others have it off",
+        "live: law of the playback speed that keeps the latency; client: the client's own, which is dash.js's with low latency and off in the others",
     )
     .since("0.2"),
-    ParamSpec::text("speeds", "law", SPEEDS, "slowest and fastest playback of `catch_up`; law: as its player has them")
+    ParamSpec::text("speeds", "law", SPEEDS, "slowest and fastest playback of `catch_up`; law: those of the law's own player")
         .or("law")
         .since("0.2"),
 ];

@@ -20,8 +20,8 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "read_ahead",
         "none",
         READ_AHEAD,
-        "what it reads beyond its cache, as players do: vlc (16 to 25 MiB), chromium (10 s of media, 2 to 20 MiB, and 2 to 4 MiB; it grows); what is \
-         not read waits in the socket",
+        "what the player reads beyond its cache: as vlc (16 to 25 MiB) or chromium (10 s of media, 2 to 20 MiB, and 2 to 4 MiB; it grows), \
+         or a size; the rest waits in the socket",
     )
     .since("0.3"),
     ParamSpec::word(
@@ -34,7 +34,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "start",
         "full",
         &["full", "first-frame"],
-        "the clock starts when the cache is full, or the cache's length after the first picture",
+        "when the clock starts: once the cache is full, or as long after the first picture as the cache is",
     ),
     ParamSpec::word(
         "late",
@@ -47,7 +47,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::flag(
         "hurry_up",
         true,
-        "play-faster: with five late pictures in a row the decoder skips those that no other needs, with twelve any (VLC)",
+        "play-faster: after five late pictures in a row the decoder skips those that no other picture needs, after twelve any (VLC)",
     )
     .since("0.2"),
     ParamSpec::text(
@@ -65,9 +65,9 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "max_shift",
         "5 s",
         Kind::Time,
-        "catch-up: most that the clock is set back at once, and that the cache grows (VLC's clock-jitter)",
+        "catch-up: largest step by which the clock is set back and the cache grows (VLC's clock-jitter)",
     ),
-    ParamSpec::text("resume", "cache", BUFFER, "rebuffer: what must be there for the clock to go on").or("cache"),
+    ParamSpec::text("resume", "cache", BUFFER, "rebuffer: what must be in the cache before the clock goes on").or("cache"),
     ParamSpec::flag("drop_dependents", false, "catch-up: also discard pictures that depend on a discarded one"),
 ];
 
