@@ -16,13 +16,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dumbbell import dumbbell
 from matplotlib.figure import Figure
 from papers import COMMIT, commit
 
 from playpath import _engine
 from playpath.base.metrics import format_value, metric
 from playpath.judge.stats import CONFIDENCE
-from playpath.plots.dumbbell import dumbbell
 from playpath.real.twin import MetricTwin, Twin
 from playpath.real.twin_run import twin
 from playpath.results.comparison import format_summary

@@ -34,9 +34,6 @@ pub struct Settings {
     pub seed: u64,
     /// Ask for a real-time class.
     pub realtime: bool,
-    /// How long before a deadline to stop sleeping; `None`: find out.
-    #[serde(deserialize_with = "time")]
-    pub spin: Option<Duration>,
     /// File for one line per packet.
     pub log: Option<String>,
     /// File for the packets at the server's ends, as pcapng.
@@ -51,7 +48,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { seed: 1, realtime: false, spin: None, log: None, capture: None, sample: None, tolerance: None }
+        Settings { seed: 1, realtime: false, log: None, capture: None, sample: None, tolerance: None }
     }
 }
 

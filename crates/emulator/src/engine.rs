@@ -18,7 +18,7 @@ use crate::log::PacketLog;
 use crate::machine::Machine;
 use crate::orders::Order;
 use crate::packet::IpPacket;
-use crate::report::{LinkMeasure, Pauses, RouteMeasure, RunMeasure};
+use crate::report::{Pauses, RouteMeasure, RunMeasure};
 use crate::series::Series;
 use crate::spin::Spin;
 use playpath_link::{Link, LinkConfig, LinkError};
@@ -40,7 +40,6 @@ pub struct Engine<M> {
     seed: RootSeed,
     link_configs: Vec<LinkConfig>,
     links: Vec<Link<IpPacket>>,
-    link_measures: Vec<LinkMeasure>,
     routes: Vec<Route>,
     log: Option<PacketLog>,
     capture: Option<Capture>,
@@ -51,7 +50,6 @@ pub struct Engine<M> {
     /// Start of the run, if it lies in the future.
     begin: Time,
     next_id: u64,
-    wakeups: u64,
     pauses: Pauses,
     buffer: Box<[u8]>,
 }
@@ -87,18 +85,16 @@ impl<M: Machine> Engine<M> {
             capture: config.settings.capture.as_ref().map(capture).transpose()?,
             flows: Flows::default(),
             series: Series::new(config.settings.sample, config.links.len()),
-            link_measures: measures_of(&link_configs),
             links: build_links(&link_configs, seed)?,
             link_configs,
             seed,
             routes,
             log: config.settings.log.as_ref().map(create).transpose()?,
-            spin: Spin::new(config.settings.spin),
+            spin: Spin::new(),
             start_nanos: machine.now_nanos(),
             machine,
             begin: Time::MAX,
             next_id: 0,
-            wakeups: 0,
             pauses: Pauses::default(),
             buffer: vec![0; MAX_PACKET].into(),
         })
@@ -135,7 +131,6 @@ impl<M: Machine> Engine<M> {
         self.deliver_due(FLUSHED);
         self.start_nanos += std::mem::replace(&mut self.begin, Time::MAX).as_nanos();
         self.links = build_links(&self.link_configs, self.seed)?;
-        self.link_measures = measures_of(&self.link_configs);
         self.routes.iter_mut().for_each(|route| route.measure = RouteMeasure::new());
         self.series.begin();
         self.flows.begin();
@@ -159,11 +154,8 @@ impl<M: Machine> Engine<M> {
             switches,
             series: self.series,
             duration: now,
-            wakeups: self.wakeups,
             pauses: self.pauses,
-            spin: self.spin.margin(),
             link_stats: self.links.iter_mut().map(|link| link.stats(now)).collect(),
-            links: self.link_measures,
             routes: self.routes.into_iter().map(|route| route.measure).collect(),
         };
         (measure, self.machine, logged.and(captured))
@@ -180,7 +172,6 @@ impl<M: Machine> Engine<M> {
             let due = self.links[index].poll_timeout();
             while let Some((delivered, packet)) = self.links[index].poll_output(due) {
                 now = self.now();
-                self.link_measures[index].note_output(delivered, now, packet.bytes.len());
                 self.pass_on(delivered, now, packet);
             }
         }
@@ -209,7 +200,7 @@ impl<M: Machine> Engine<M> {
             parsed.iter().for_each(|parsed| self.flows.note_answer(path, parsed, now));
             self.capture.iter_mut().for_each(|capture| capture.note(path, &packet.bytes, parsed.as_ref(), now));
         }
-        route.measure.note_delivery(packet.arrival, due, now);
+        route.measure.note_delivery(due, now);
         if let Some(log) = &mut self.log {
             log.note_delivery(packet.id, due, now);
         }
@@ -217,7 +208,6 @@ impl<M: Machine> Engine<M> {
 
     /// Sleep until just before the next deadline, then watch the clock; return early if a packet has arrived.
     fn wait(&mut self) -> Result<(), EmulatorError> {
-        self.wakeups += 1;
         let deadline = self.next_link().map_or(Time::MAX, |index| self.links[index].poll_timeout());
         let deadline = deadline.min(self.series.due()).min(self.begin);
         if deadline == Time::MAX {
@@ -283,7 +273,6 @@ impl<M: Machine> Engine<M> {
                 id,
                 route: route as u16,
                 hop: 0,
-                arrival: now,
                 bytes: bytes.into(),
                 drop_log: self.log.as_ref().map(PacketLog::drop_log),
             };
@@ -297,12 +286,8 @@ fn build_links(configs: &[LinkConfig], seed: RootSeed) -> Result<Vec<Link<IpPack
     configs.iter().map(|config| Link::new(config.clone(), seed)).collect()
 }
 
-fn measures_of(configs: &[LinkConfig]) -> Vec<LinkMeasure> {
-    configs.iter().map(|config| LinkMeasure::new(&config.server)).collect()
-}
-
 impl RouteMeasure {
     fn new() -> RouteMeasure {
-        RouteMeasure { lateness: Histogram::new(), transit: Histogram::new(), slips: 0 }
+        RouteMeasure { lateness: Histogram::new(), slips: 0 }
     }
 }

@@ -4,7 +4,6 @@ use crate::flows::FlowMark;
 use crate::log::DropLog;
 use playpath_link::{DropCause, EcnField, Packet};
 use playpath_transport::codec;
-use playpath_units::Time;
 
 pub struct IpPacket {
     /// Number within the run, in order of arrival.
@@ -12,7 +11,6 @@ pub struct IpPacket {
     /// Route (two per path: down, up).
     pub route: u16,
     pub hop: u16,
-    pub arrival: Time,
     pub bytes: Box<[u8]>,
     /// Where a drop by a link is logged.
     pub drop_log: Option<DropLog>,

@@ -1,12 +1,12 @@
-//! The report: requested and achieved timing, and whether the run is valid.
+//! The report: statistics of links and flows, lateness, and whether the run is valid.
 
 use crate::config::{Config, RouteSpec};
 use crate::flows::{Flow, PathChanges};
 use crate::histogram::Histogram;
 use crate::series::Series;
 use crate::sys::{Scheduling, waited_and_ran};
-use playpath_link::{ClassStats, LinkConfig, LinkStats, ServerConfig};
-use playpath_units::{Duration, Rate, Time};
+use playpath_link::{ClassStats, LinkConfig, LinkStats};
+use playpath_units::{Duration, Time};
 use serde_json::{Map, Value, json};
 
 /// A hand-over later than this is a slip.
@@ -16,53 +16,16 @@ const SLIP: Duration = Duration::from_millis(1);
 pub struct RouteMeasure {
     /// Hand-over minus due time.
     pub lateness: Histogram,
-    /// Hand-over minus arrival.
-    pub transit: Histogram,
     /// Hand-overs more than [`SLIP`] late.
     pub slips: u64,
 }
 
 impl RouteMeasure {
-    /// Count a packet that arrived at `arrival`, was due at `due` and was delivered at `now`.
-    pub fn note_delivery(&mut self, arrival: Time, due: Time, now: Time) {
+    /// Count a packet that was due at `due` and was delivered at `now`.
+    pub fn note_delivery(&mut self, due: Time, now: Time) {
         let lateness = now.saturating_since(due);
         self.lateness.add(lateness.as_nanos());
-        self.transit.add(now.saturating_since(arrival).as_nanos());
         self.slips += u64::from(lateness > SLIP);
-    }
-}
-
-/// Measurements of a link: packets that left it back to back, by the wall clock.
-#[derive(Default)]
-pub struct LinkMeasure {
-    rate: Option<Rate>,
-    /// Due time and hand-over of the packet before.
-    last: Option<(Time, Time)>,
-    real_nanos: u64,
-    bytes: u64,
-}
-
-impl LinkMeasure {
-    /// Empty measurements of a link with this server.
-    pub fn new(server: &ServerConfig) -> LinkMeasure {
-        let rate = if let ServerConfig::Constant { rate } = server { Some(*rate) } else { None };
-        LinkMeasure { rate, ..LinkMeasure::default() }
-    }
-
-    /// Count a packet that left at logical time `due` and in fact at `now`, if it followed the previous one back to back.
-    pub fn note_output(&mut self, due: Time, now: Time, wire_bytes: usize) {
-        let Some(rate) = self.rate else { return };
-        if let Some((last_due, last_now)) = self.last.replace((due, now)) {
-            let is_back_to_back = due.saturating_since(last_due) == rate.time_to_send(wire_bytes as u64);
-            if is_back_to_back {
-                self.real_nanos += now.saturating_since(last_now).as_nanos();
-                self.bytes += wire_bytes as u64;
-            }
-        }
-    }
-
-    fn achieved_bits_per_sec(&self) -> Option<f64> {
-        (self.real_nanos > 0).then(|| self.bytes as f64 * 8e9 / self.real_nanos as f64)
     }
 }
 
@@ -98,12 +61,8 @@ pub struct RunMeasure {
     pub switches: Vec<(u16, PathChanges)>,
     pub series: Series,
     pub duration: Time,
-    pub wakeups: u64,
     pub pauses: Pauses,
-    /// Margin of the last sleep.
-    pub spin: Duration,
     pub link_stats: Vec<LinkStats>,
-    pub links: Vec<LinkMeasure>,
     /// Per direction of a path: down, up.
     pub routes: Vec<RouteMeasure>,
 }
@@ -123,7 +82,7 @@ pub fn report(
     scheduling: Scheduling,
     warnings: &[String],
 ) -> Value {
-    let link = |index: usize| link_json(&config.links[index], &measure.link_stats[index], &measure.links[index]);
+    let link = |index: usize| link_json(&config.links[index], &measure.link_stats[index]);
     let is_path = |(_, route): &(usize, &RouteSpec)| !route.is_access;
     let paths = config.routes.iter().enumerate().filter(is_path).map(|(i, path)| {
         let direction = |own: usize, route: usize| {
@@ -154,8 +113,6 @@ pub fn report(
         "scheduling": scheduling.name(),
         "waited_s": waited_and_ran().map(|(waited, _)| waited),
         "ran_s": waited_and_ran().map(|(_, ran)| ran),
-        "spin_us": micros(measure.spin.as_nanos()),
-        "wakeups": measure.wakeups,
         "slips": measure.routes.iter().map(|route| route.slips).sum::<u64>(),
         "paths": paths.collect::<Vec<_>>(),
         "links": every_link.collect::<Vec<_>>(),
@@ -197,13 +154,12 @@ fn problems(config: &Config, measure: &RunMeasure, devices: &[DeviceMeasure]) ->
     problems
 }
 
-fn link_json(config: &LinkConfig, stats: &LinkStats, measure: &LinkMeasure) -> Map<String, Value> {
+fn link_json(config: &LinkConfig, stats: &LinkStats) -> Map<String, Value> {
     let dropped: Map<String, Value> =
         stats.dropped.by_cause().map(|(cause, count)| (cause.name().to_string(), json!(count.packets))).collect();
     let loss = stats.dropped.loss.packets as f64 / stats.offered.packets.max(1) as f64;
     let json = json!({
         "requested_rate_bps": config.server.mean_rate().map(|rate| rate.as_bits_per_sec()),
-        "achieved_rate_bps": measure.achieved_bits_per_sec(),
         "requested_delay_ms": config.one_way_delay.as_millis_f64(),
         "requested_loss": config.loss.mean_loss(),
         "loss": loss,
@@ -258,12 +214,6 @@ fn route_json(route: &RouteMeasure) -> Map<String, Value> {
         "mean": late.mean() / 1e3,
     });
     json.insert("lateness_us".into(), percentiles);
-    let transit = json!({
-        "p50": route.transit.quantile(0.5) as f64 / 1e6,
-        "p99": route.transit.quantile(0.99) as f64 / 1e6,
-        "mean": route.transit.mean() / 1e6,
-    });
-    json.insert("transit_ms".into(), transit);
     json.insert("slips".into(), json!(route.slips));
     json
 }

@@ -7,10 +7,8 @@
 
 use playpath_units::{Duration, Time};
 
-/// The margin, fixed or followed.
 pub struct Spin {
     margin_nanos: u64,
-    is_fixed: bool,
     /// Time that may yet be spent watching.
     allowance_nanos: i64,
     allowed_until: Time,
@@ -26,14 +24,8 @@ const STEP_UP_NANOS: u64 = 19 * STEP_DOWN_NANOS;
 const MAX_ALLOWANCE_NANOS: i64 = 2_000_000;
 
 impl Spin {
-    /// `None`: follow the machine.
-    pub fn new(fixed: Option<Duration>) -> Spin {
-        Spin {
-            margin_nanos: fixed.map_or(START_NANOS, Duration::as_nanos),
-            is_fixed: fixed.is_some(),
-            allowance_nanos: MAX_ALLOWANCE_NANOS,
-            allowed_until: Time::ZERO,
-        }
+    pub fn new() -> Spin {
+        Spin { margin_nanos: START_NANOS, allowance_nanos: MAX_ALLOWANCE_NANOS, allowed_until: Time::ZERO }
     }
 
     pub fn margin(&self) -> Duration {
@@ -59,9 +51,6 @@ impl Spin {
 
     /// A sleep that should have ended at `wanted` ended at `now`.
     pub fn note_wakeup(&mut self, wanted: Time, now: Time) {
-        if self.is_fixed {
-            return;
-        }
         let is_later = now.saturating_since(wanted) > self.margin();
         let moved = if is_later { self.margin_nanos + STEP_UP_NANOS } else { self.margin_nanos - STEP_DOWN_NANOS };
         self.margin_nanos = moved.clamp(MIN_NANOS, MAX_NANOS);

@@ -185,7 +185,6 @@ fn packets_arrive_after_the_delay() {
     let report = bed.end();
     let down = &report["paths"][0]["down"];
     assert_eq!((&down["offered_packets"], &down["delivered_packets"]), (&json!(30), &json!(30)));
-    assert!(down["transit_ms"]["p50"].as_f64().expect("a number") >= 20.0);
     // A machine that was later than the path bears (a twentieth of its RTT, and half a packet's time) says so, and the run does
     // not count.
     let p99 = down["lateness_us"]["p99"].as_f64().expect("a number");

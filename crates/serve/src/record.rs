@@ -223,11 +223,12 @@ fn sample_of(now: Time, tcp: &Connection) -> Sample {
         rttvar: info.rttvar,
         unsent_bytes: info.notsent_bytes,
     };
-    sample(now, &PathInfo::of(tcp), &Totals::of(tcp), &own)
+    sample(now, &info.path, &Totals::of(tcp), &own)
 }
 
 fn sample_of_quic(now: Time, quic: &quic::Connection, path: usize) -> Sample {
-    let info = quic.path_info(path).unwrap_or_else(|| quic.info());
+    let of_path = quic.path_info(path);
+    let info = of_path.unwrap_or_else(|| quic.info());
     let own = Own {
         state: if info.in_recovery { 3 } else { 0 },
         timeout: info.pto,
@@ -235,7 +236,7 @@ fn sample_of_quic(now: Time, quic: &quic::Connection, path: usize) -> Sample {
         rttvar: info.rttvar,
         unsent_bytes: info.notsent_bytes,
     };
-    sample(now, &PathInfo::of_quic(quic, path).unwrap_or_default(), &Totals::of_quic(quic, path), &own)
+    sample(now, &of_path.map(|info| info.path).unwrap_or_default(), &Totals::of_quic(quic, path), &own)
 }
 
 fn sample(now: Time, info: &PathInfo, totals: &Totals, own: &Own) -> Sample {

@@ -798,7 +798,7 @@ fn bbr_leaves_the_start_up_on_every_subflow() {
         for path in 0..2 {
             let info = net.server.mptcp.subflow(path).unwrap().info();
             assert!(!info.app_limited);
-            let paced = info.pacing_rate.unwrap().as_mbps();
+            let paced = info.path.pacing_rate.unwrap().as_mbps();
             assert!(paced < 1.3 * 2.0, "path {path} at {second} s: {paced} Mbit/s");
         }
     }
@@ -818,8 +818,8 @@ fn subflows_are_paced_as_if_options_were_payload() {
         net.run_until(Time::from_secs(3));
         for path in 0..2 {
             let info = net.server.mptcp.subflow(path).unwrap().info();
-            let expected = info.snd_cwnd * bytes * 8.0 / info.rtt.as_secs_f64();
-            let paced = info.pacing_rate.unwrap().as_bits_per_sec() as f64;
+            let expected = info.path.cwnd * bytes * 8.0 / info.path.rtt.as_secs_f64();
+            let paced = info.path.pacing_rate.unwrap().as_bits_per_sec() as f64;
             assert!((paced / expected - 1.0).abs() < 1e-6, "{profile}, path {path}: {paced}, not {expected}");
         }
     }

@@ -109,7 +109,7 @@ fn delivery_rate_is_the_links() {
     let mut pair = Pair::new(config, config, [Reno::fixed(100.0), Reno::fixed(10.0)], pipes, |_, _, _| true);
     bulk(&mut pair, Time::from_secs(5));
     let expected = 10e6 * 1448.0 / 1500.0;
-    let got = pair.client.info().delivery_rate.as_bits_per_sec() as f64;
+    let got = pair.client.info().path.delivery_rate.as_bits_per_sec() as f64;
     assert!((got / expected - 1.0).abs() < 0.01, "{got} {expected}");
 }
 
@@ -216,7 +216,7 @@ fn what_pacing_leaves_unused_does_not_grow() {
                 pair.client.write(u64::MAX);
                 pair.step();
             }
-            pair.client.info().snd_cwnd
+            pair.client.info().path.cwnd
         };
         let before = window_at(Time::from_secs(6));
         window_at(Time::from_secs(7)) - before
@@ -239,7 +239,7 @@ fn an_odd_window_of_a_paced_sender_grows() {
         packets != 100
     });
     bulk(&mut pair, Time::from_secs(12));
-    let window = pair.client.info().snd_cwnd;
+    let window = pair.client.info().path.cwnd;
     assert!(window > 130.0, "{window}");
 }
 
@@ -276,13 +276,13 @@ fn validation_of_a_rate_limited_sender() {
             let end = pair.now + Duration::from_millis(100);
             pair.run_until(end);
         }
-        let before = pair.client.info().snd_cwnd;
+        let before = pair.client.info().path.cwnd;
         for _ in 0..100 {
             pair.client.write(2 * 1448);
             let end = pair.now + Duration::from_millis(100);
             pair.run_until(end);
         }
-        (before, pair.client.info().snd_cwnd)
+        (before, pair.client.info().path.cwnd)
     };
     for rule in [Validation::None, Validation::Rfc2861, Validation::NewCwv] {
         let (before, after) = cwnd_after(rule);

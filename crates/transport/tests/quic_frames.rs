@@ -208,13 +208,13 @@ fn round_trips_are_sampled_and_corrected() {
     let mut lone = Lone::new(unpaced);
     for (waited, reported, corrected) in [(150, 20, 130.0), (150, 60, 125.0), (110, 25, 110.0)] {
         let sent = lone.send(2);
-        let (before, samples) = (lone.server.info().rtt.as_millis_f64(), lone.server.stats().rtt_samples);
+        let (before, samples) = (lone.server.info().path.rtt.as_millis_f64(), lone.server.stats().rtt_samples);
         lone.now += Duration::from_millis(waited);
         let mut acknowledge = |first: u64| {
             let ack = Ack::new(std::iter::once(&(first..sent[1] + 1)), reported * 1000 / 8, None);
             let datagram = lone.datagram(ack, &[]);
             lone.server.handle_datagram(lone.now, &datagram);
-            lone.server.info().rtt.as_millis_f64()
+            lone.server.info().path.rtt.as_millis_f64()
         };
         let (one, both) = (acknowledge(sent[1]), acknowledge(sent[0]));
         assert!((one - (before * 7.0 / 8.0 + corrected / 8.0)).abs() < 0.01, "{waited} {reported}: {before} {one}");

@@ -377,12 +377,12 @@ fn wrong_counts_end_the_marking() {
 #[test]
 fn ce_reduces_the_window_once_a_round_trip() {
     let mut lone = marking();
-    let cwnd = lone.server.info().snd_cwnd;
+    let cwnd = lone.server.info().path.cwnd;
     let sent = lone.send(6);
     lone.now += Duration::from_millis(100);
     let acked = |lone: &mut Lone, last: u64, ce: u64| {
         lone.ack_with(&[(sent[0], last)], Some(EcnCounts { ect0: last + 1 - ce, ect1: 0, ce }));
-        (lone.server.stats().congestion_events, lone.server.info().snd_cwnd)
+        (lone.server.stats().congestion_events, lone.server.info().path.cwnd)
     };
     let (events, reduced) = acked(&mut lone, sent[1], 1);
     assert!(events == 1 && reduced <= cwnd * 0.6, "{events} {reduced}");
@@ -396,11 +396,11 @@ fn losses_of_one_flight_reduce_the_window_once() {
     let sent = lone.send(12);
     lone.now += Duration::from_millis(100);
     lone.ack(&[(sent[5], sent[5])]);
-    let cwnd = lone.server.info().snd_cwnd;
+    let cwnd = lone.server.info().path.cwnd;
     lone.ack(&[(sent[11], sent[11]), (sent[5], sent[5])]);
     let stats = lone.server.stats();
     assert_eq!((stats.packets_lost, stats.congestion_events), (8, 1), "0 to 2, then 3, 4 and 6 to 8");
-    assert_eq!(lone.server.info().snd_cwnd, cwnd);
+    assert_eq!(lone.server.info().path.cwnd, cwnd);
 }
 
 /// RFC 9002 §7: a full window holds no packet back that has nothing but an ACK.
@@ -409,11 +409,11 @@ fn an_ack_alone_leaves_whatever_the_window_says() {
     let mut lone = Lone::new(unpaced);
     lone.server.write(lone.stream, 100 * 1150);
     lone.poll_all();
-    assert_eq!(lone.server.info().in_flight, 20);
+    assert_eq!(lone.server.info().path.in_flight, 20);
     lone.frames(&[Frame::Ping]); // behind a gap: at once
     let alone = lone.poll().unwrap().packet;
     assert!(alone.has_ack && alone.frames.is_empty() && alone.padding == 0);
-    assert_eq!(lone.server.info().in_flight, 20);
+    assert_eq!(lone.server.info().path.in_flight, 20);
 }
 
 /// RFC 9002 §6.2.4: a probe for which there is nothing new has the data of the oldest packet; §6.2.1: an ACK ends the backoff.
@@ -451,7 +451,7 @@ fn what_was_in_flight_goes_with_the_keys() {
     pair.run_until(Time::from_secs(1));
     assert!(pair.server.is_established());
     let (info, stats) = (pair.server.info(), pair.server.stats());
-    assert_eq!((info.in_flight, info.bytes_in_flight, stats.packets_lost), (0, 0, 0));
+    assert_eq!((info.path.in_flight, info.bytes_in_flight, stats.packets_lost), (0, 0, 0));
 }
 
 /// RFC 9000 §13.3: what a frame says of a limit goes again with the newest value.

@@ -17,13 +17,13 @@ fn packet_threshold() {
     let mut lone = Lone::new(unpaced);
     let sent = lone.send(6);
     let base = sent[0];
-    let cwnd = lone.server.info().snd_cwnd;
+    let cwnd = lone.server.info().path.cwnd;
     lone.now += Duration::from_millis(100);
     lone.ack(&[(base + 1, base + 2)]);
     assert_eq!(lone.server.stats().packets_lost, 0, "two after it are not enough");
     lone.ack(&[(base + 1, base + 3)]);
     assert_eq!((lone.server.stats().packets_lost, lone.server.stats().congestion_events), (1, 1));
-    assert!(lone.server.info().snd_cwnd < cwnd * 0.6);
+    assert!(lone.server.info().path.cwnd < cwnd * 0.6);
     lone.ack(&[(base + 1, *sent.last().unwrap())]);
     let again = lone.poll().unwrap();
     assert_eq!(again.packet.number, sent.last().unwrap() + 1);
@@ -86,7 +86,7 @@ fn time_threshold() {
 fn probes_and_backoff() {
     let mut lone = Lone::new(unpaced);
     lone.send(1);
-    let (cwnd, pto) = (lone.server.info().snd_cwnd, lone.server.info().pto);
+    let (cwnd, pto) = (lone.server.info().path.cwnd, lone.server.info().pto);
     let first = lone.server.poll_timeout().saturating_since(lone.now);
     assert_eq!(first, pto);
     lone.now = lone.server.poll_timeout();
@@ -97,7 +97,7 @@ fn probes_and_backoff() {
     lone.server.handle_timeout(lone.now);
     assert_eq!(lone.poll_all().len(), 2);
     assert_eq!(lone.server.poll_timeout().saturating_since(lone.now), pto * 4);
-    assert_eq!((lone.server.info().snd_cwnd, lone.server.stats().packets_lost), (cwnd, 0));
+    assert_eq!((lone.server.info().path.cwnd, lone.server.stats().packets_lost), (cwnd, 0));
 }
 
 /// RFC 9002 §7.6: a second after a second of loss with nothing acknowledged between (three PTO are 3 × about 300 ms): the least window.
@@ -117,7 +117,7 @@ fn persistent_congestion() {
         lone.ack(&[(last, last)]);
         let stats = lone.server.stats();
         assert_eq!(stats.persistent_congestions, expected, "{stats:?}");
-        assert_eq!(lone.server.info().snd_cwnd <= 2.0, is_long, "{:?}", lone.server.info());
+        assert_eq!(lone.server.info().path.cwnd <= 2.0, is_long, "{:?}", lone.server.info());
     }
 }
 
@@ -127,27 +127,27 @@ fn spurious_loss_is_undone() {
     let mut lone = Lone::new(unpaced);
     let sent = lone.send(6);
     lone.wait(100);
-    let cwnd = lone.server.info().snd_cwnd;
+    let cwnd = lone.server.info().path.cwnd;
     lone.ack(&[(sent[3], sent[3])]);
-    assert!(lone.server.info().snd_cwnd < cwnd);
+    assert!(lone.server.info().path.cwnd < cwnd);
     assert_eq!(lone.server.stats().packets_lost, 1);
     lone.ack(&[(sent[0], sent[3])]);
     let stats = lone.server.stats();
     assert_eq!((stats.spurious_losses, stats.spurious_undos), (1, 1));
-    assert!(lone.server.info().snd_cwnd >= cwnd);
+    assert!(lone.server.info().path.cwnd >= cwnd);
 }
 
 /// RFC 9002 §7.8: a sender that leaves its window unused does not raise it.
 #[test]
 fn an_unused_window_does_not_grow() {
     let mut lone = Lone::new(unpaced);
-    let cwnd = lone.server.info().snd_cwnd;
+    let cwnd = lone.server.info().path.cwnd;
     for _ in 0..20 {
         let sent = lone.send(2);
         lone.wait(100);
         lone.ack(&[(sent[0], *sent.last().unwrap())]);
     }
-    assert_eq!(lone.server.info().snd_cwnd, cwnd);
+    assert_eq!(lone.server.info().path.cwnd, cwnd);
 }
 
 /// RFC 9000 §13.4.2: an ACK without counts ends the marking; a path on which marks are cleared is not capable.
@@ -252,7 +252,7 @@ fn rebinding_and_migration() {
         pair.server.write(id, 3_000_000);
         pair.run_until(Time::from_millis(900));
         let before = pair.server.info();
-        assert!(before.snd_cwnd > 40.0);
+        assert!(before.path.cwnd > 40.0);
         let moved = if is_nat { Address { host: 1, port: 61_000 } } else { Address { host: 2, port: 50_000 } };
         if is_nat {
             pair.nat = Some(moved);
@@ -264,7 +264,7 @@ fn rebinding_and_migration() {
             assert!(pair.step() && pair.now < Time::from_secs(3), "{is_nat}");
         }
         let after = pair.server.info();
-        assert_eq!(after.snd_cwnd > 40.0, is_nat, "{after:?}");
+        assert_eq!(after.path.cwnd > 40.0, is_nat, "{after:?}");
         pair.run_until(Time::from_secs(6));
         assert_eq!(pair.client.stats().bytes_delivered, 3_000_000);
     }

@@ -3,7 +3,7 @@ use super::*;
 /// Lateness of 0 to 99 µs in turn: the 95th percentile is 95 µs. The walk stays within a dozen steps of it.
 #[test]
 fn the_margin_settles_at_the_95th_percentile() {
-    let mut spin = Spin::new(None);
+    let mut spin = Spin::new();
     for turn in 0..100_000u64 {
         let lateness = turn * 37 % 100;
         spin.note_wakeup(Time::ZERO, Time::from_micros(lateness));
@@ -12,17 +12,10 @@ fn the_margin_settles_at_the_95th_percentile() {
     assert!((85..=110).contains(&micros), "{micros}");
 }
 
-#[test]
-fn a_fixed_margin_stays() {
-    let mut spin = Spin::new(Some(Duration::ZERO));
-    spin.note_wakeup(Time::ZERO, Time::from_millis(1));
-    assert_eq!(spin.margin(), Duration::ZERO);
-}
-
 /// A loop that wants to watch all the time may do so for half of it: after the saved-up 2 ms, 10 ms of turns allow 5 ms.
 #[test]
 fn watching_is_limited_to_half_of_the_time() {
-    let mut spin = Spin::new(None);
+    let mut spin = Spin::new();
     let mut watched = 0;
     for turn in 0..1_000u64 {
         if !spin.margin_at(Time::from_micros(10 * turn)).is_zero() {

@@ -264,7 +264,7 @@ impl Streams {
     fn add_server_data(&self, endpoint: &Connection, answer: &mut Answer) {
         let Some(policy) = self.policy.filter(|_| matches!(answer.body, Some((_, Source::File(..))))) else { return };
         let paths = (0..endpoint.path_count()).filter_map(|path| endpoint.path_info(path));
-        let value = Cmsd::of_server(paths.map(|info| (info.delivery_rate, info.rtt)), policy).dynamic();
+        let value = Cmsd::of_server(paths.map(|info| (info.path.delivery_rate, info.path.rtt)), policy).dynamic();
         if !value.is_empty() {
             answer.add("CMSD-Dynamic", &value);
             answer.add("Access-Control-Expose-Headers", "CMSD-Dynamic");

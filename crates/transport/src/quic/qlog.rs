@@ -139,17 +139,17 @@ fn millis(time: Duration) -> Value {
 fn metrics(info: &Info, datagram_bytes: u32) -> Map<String, Value> {
     let mut found = Map::new();
     let bytes = |packets: f64| json!((packets * f64::from(datagram_bytes)) as u64);
-    found.insert("congestion_window".into(), bytes(info.snd_cwnd));
+    found.insert("congestion_window".into(), bytes(info.path.cwnd));
     found.insert("bytes_in_flight".into(), json!(info.bytes_in_flight));
-    if let Some(min_rtt) = info.min_rtt {
+    if let Some(min_rtt) = info.path.min_rtt {
         found.insert("min_rtt".into(), millis(min_rtt));
-        found.insert("smoothed_rtt".into(), millis(info.rtt));
+        found.insert("smoothed_rtt".into(), millis(info.path.rtt));
         found.insert("rtt_variance".into(), millis(info.rttvar));
     }
-    if info.snd_ssthresh.is_finite() {
-        found.insert("ssthresh".into(), bytes(info.snd_ssthresh));
+    if info.path.ssthresh.is_finite() {
+        found.insert("ssthresh".into(), bytes(info.path.ssthresh));
     }
-    if let Some(rate) = info.pacing_rate {
+    if let Some(rate) = info.path.pacing_rate {
         found.insert("pacing_rate".into(), json!(rate.as_bits_per_sec()));
     }
     found

@@ -2,7 +2,8 @@
 
 use super::Connection;
 use super::lane::Lane;
-use playpath_units::{Duration, Rate};
+use crate::transports::PathInfo;
+use playpath_units::Duration;
 
 /// Counters since the start of the connection; those that most packets change come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -45,20 +46,12 @@ pub struct Stats {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Info {
-    /// Congestion window in packets.
-    pub snd_cwnd: f64,
-    /// Slow start threshold in packets.
-    pub snd_ssthresh: f64,
-    /// Smoothed RTT; zero before the first sample.
-    pub rtt: Duration,
+    /// A packet that is given up is out of the count at once, and its number is never sent again: none is "lost" or "sacked" (RFC 9002
+    /// §2).
+    pub path: PathInfo,
     pub rttvar: Duration,
-    /// Smallest RTT, once there is one.
-    pub min_rtt: Option<Duration>,
     /// Probe timeout with backoff.
     pub pto: Duration,
-    pub delivery_rate: Rate,
-    pub pacing_rate: Option<Rate>,
-    pub in_flight: u32,
     pub bytes_in_flight: u64,
     /// Bytes written and not sent.
     pub notsent_bytes: u64,
@@ -123,16 +116,23 @@ impl Connection {
 
     pub(super) fn info_of(&self, lane: &Lane) -> Info {
         let (rtt, control) = (&lane.path.rtt, lane.path.control());
+        let stats = if self.multi.is_some() { Self::stats_of(lane) } else { self.stats() };
         Info {
-            snd_cwnd: control.cwnd(),
-            snd_ssthresh: control.ssthresh(),
-            rtt: rtt.measured(),
+            path: PathInfo {
+                cwnd: control.cwnd(),
+                ssthresh: control.ssthresh(),
+                rtt: rtt.measured(),
+                min_rtt: (rtt.min() < Duration::MAX).then_some(rtt.min()),
+                delivery_rate: lane.path.latest_rate(),
+                pacing_rate: lane.path.pacing_rate(&self.config.pacing),
+                unacked: lane.path.packets_out(),
+                in_flight: lane.path.packets_out(),
+                total_retrans: stats.retransmitted_packets,
+                bytes_acked: stats.bytes_acked,
+                ..PathInfo::default()
+            },
             rttvar: rtt.variation(),
-            min_rtt: (rtt.min() < Duration::MAX).then_some(rtt.min()),
             pto: rtt.pto(&self.config.loss) + self.peer_delay(),
-            delivery_rate: lane.path.latest_rate(),
-            pacing_rate: lane.path.pacing_rate(&self.config.pacing),
-            in_flight: lane.path.packets_out(),
             bytes_in_flight: lane.path.bytes_in_flight(),
             notsent_bytes: self.streams.unsent(),
             in_recovery: lane.path.is_in_recovery(),

@@ -1,7 +1,8 @@
 //! Counters of an endpoint, and the snapshot that traces sample.
 
 use super::sender::LossDistance;
-use playpath_units::{Duration, Rate};
+use crate::transports::PathInfo;
+use playpath_units::Duration;
 
 /// Counters since the start of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -101,30 +102,11 @@ impl Stats {
 /// State of an endpoint at one moment, named as in the kernel's `tcp_info`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TcpInfo {
-    /// Congestion window in force, in packets.
-    pub snd_cwnd: f64,
-    /// Slow start threshold in packets; infinite before the first congestion event.
-    pub snd_ssthresh: f64,
-    /// Smoothed RTT; zero before the first sample.
-    pub rtt: Duration,
+    /// What every transport measures of a path.
+    pub path: PathInfo,
     pub rttvar: Duration,
-    pub min_rtt: Option<Duration>,
     /// Current retransmission timeout, backoff included.
     pub rto: Duration,
-    /// Latest delivery rate sample that was not limited by the application, or larger than such.
-    pub delivery_rate: Rate,
-    /// Pacing rate in force, payload without headers.
-    pub pacing_rate: Option<Rate>,
-    /// Packets sent and not cumulatively acknowledged.
-    pub unacked: u32,
-    /// Packets selectively acknowledged.
-    pub sacked: u32,
-    pub lost: u32,
-    pub retrans: u32,
-    /// Retransmissions since the start.
-    pub total_retrans: u64,
-    /// Estimated number of packets in flight.
-    pub in_flight: u32,
     /// Bytes written and never sent.
     pub notsent_bytes: u64,
     /// Own advertised window in bytes.

@@ -61,7 +61,7 @@ impl Transport for MptcpConnection {
         self.path_count()
     }
     fn path_info(&self, path: usize) -> Option<PathInfo> {
-        self.subflow(path).map(PathInfo::of)
+        self.subflow(path).map(|tcp| tcp.info().path)
     }
     fn path_totals(&self, path: usize) -> Totals {
         self.subflow(path).map(Totals::of).unwrap_or_default()

@@ -27,51 +27,6 @@ pub struct PathInfo {
     pub bytes_acked: u64,
 }
 
-impl PathInfo {
-    pub fn of(tcp: &Connection) -> PathInfo {
-        let info = tcp.info();
-        PathInfo {
-            cwnd: info.snd_cwnd,
-            ssthresh: info.snd_ssthresh,
-            rtt: info.rtt,
-            min_rtt: info.min_rtt,
-            delivery_rate: info.delivery_rate,
-            pacing_rate: info.pacing_rate,
-            unacked: info.unacked,
-            in_flight: info.in_flight,
-            sacked: info.sacked,
-            lost: info.lost,
-            retrans: info.retrans,
-            total_retrans: info.total_retrans,
-            bytes_acked: tcp.stats().bytes_acked,
-        }
-    }
-}
-
-impl PathInfo {
-    /// Of a QUIC connection. A packet that is given up is out of the count at once, and its number is never sent again: none is
-    /// "lost" or "sacked" (RFC 9002 §2).
-    /// `None`: the path is not open.
-    pub fn of_quic(quic: &quic::Connection, path: usize) -> Option<PathInfo> {
-        let (info, stats) = (quic.path_info(path)?, quic.path_stats(path));
-        Some(PathInfo {
-            cwnd: info.snd_cwnd,
-            ssthresh: info.snd_ssthresh,
-            rtt: info.rtt,
-            min_rtt: info.min_rtt,
-            delivery_rate: info.delivery_rate,
-            pacing_rate: info.pacing_rate,
-            unacked: info.in_flight,
-            in_flight: info.in_flight,
-            sacked: 0,
-            lost: 0,
-            retrans: 0,
-            total_retrans: stats.retransmitted_packets,
-            bytes_acked: stats.bytes_acked,
-        })
-    }
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Packets with data sent, again included.
@@ -101,7 +56,7 @@ impl Totals {
             lost_packets: stats.packets_lost,
             rtt_samples: stats.rtt_samples,
             rtt_sum: stats.rtt_sum,
-            min_rtt: tcp.info().min_rtt,
+            min_rtt: tcp.info().path.min_rtt,
             delivered_bytes: stats.bytes_delivered,
         }
     }

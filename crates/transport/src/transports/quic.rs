@@ -249,7 +249,7 @@ impl Transport for QuicEnd {
         self.connection.path_count()
     }
     fn path_info(&self, path: usize) -> Option<PathInfo> {
-        PathInfo::of_quic(&self.connection, path)
+        self.connection.path_info(path).map(|info| info.path)
     }
     fn path_totals(&self, path: usize) -> Totals {
         Totals::of_quic(&self.connection, path)

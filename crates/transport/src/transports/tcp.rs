@@ -113,7 +113,7 @@ impl Transport for Connection {
         self.set_app_parameters(now, parameters);
     }
     fn path_info(&self, path: usize) -> Option<PathInfo> {
-        (path == 0).then(|| PathInfo::of(self))
+        (path == 0).then(|| self.info().path)
     }
     fn path_totals(&self, _: usize) -> Totals {
         Totals::of(self)

@@ -56,7 +56,7 @@ pub(super) static ENTRY: PlayerEntry = PlayerEntry {
             "overflow",
             "backpressure",
             &["backpressure", "discard"],
-            "a full buffer stops reading, or loses what comes",
+            "a full buffer stops reading, or discards what arrives",
         ),
     ],
     build: |context, settings| {

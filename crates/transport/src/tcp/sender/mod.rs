@@ -35,6 +35,7 @@ use super::handshake::Features;
 use super::moment::Moment;
 use super::stats::{Counters, Stats, TcpInfo};
 use crate::segment::AccEcn;
+use crate::transports::PathInfo;
 use detection::Detector;
 use detection::reno::HeadChecks;
 pub(super) use distance::LossDistance;
@@ -298,20 +299,23 @@ impl Sender {
     pub fn info(&self) -> TcpInfo {
         let min_rtt = self.rtt.min_rtt();
         TcpInfo {
-            snd_cwnd: self.send_window(),
-            snd_ssthresh: self.control.ssthresh(),
-            rtt: self.rtt.srtt(),
+            path: PathInfo {
+                cwnd: self.send_window(),
+                ssthresh: self.control.ssthresh(),
+                rtt: self.rtt.srtt(),
+                min_rtt: (min_rtt < Duration::MAX).then_some(min_rtt),
+                delivery_rate: self.rate.latest(),
+                pacing_rate: self.pacing_rate(),
+                unacked: self.scoreboard.packets_out(),
+                in_flight: self.in_flight(),
+                sacked: self.sacked_out(),
+                lost: self.scoreboard.lost_out(),
+                retrans: self.scoreboard.retrans_out(),
+                total_retrans: self.counters.loss_stats().retransmitted_packets,
+                bytes_acked: self.counters.bytes_acked,
+            },
             rttvar: self.rtt.rttvar(),
-            min_rtt: (min_rtt < Duration::MAX).then_some(min_rtt),
             rto: self.rto(),
-            delivery_rate: self.rate.latest(),
-            pacing_rate: self.pacing_rate(),
-            unacked: self.scoreboard.packets_out(),
-            sacked: self.sacked_out(),
-            lost: self.scoreboard.lost_out(),
-            retrans: self.scoreboard.retrans_out(),
-            total_retrans: self.counters.loss_stats().retransmitted_packets,
-            in_flight: self.in_flight(),
             notsent_bytes: self.stream.unsent(),
             rcv_wnd: 0,
             rcv_ooo_bytes: 0,

@@ -75,10 +75,10 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::text("vmaf", "none", VMAF, "VMAF of each representation of the video, lowest rate first, as you measured it")
         .or("none")
         .since("0.2"),
-    ParamSpec::text("ssimplus", "none", SSIMPLUS, "the same in SSIMplus, 0 to 100").or("none").since("0.2"),
-    ParamSpec::text("ssim", "none", SSIM, "the same in SSIM, 0 to below 1").or("none").since("0.2"),
+    ParamSpec::text("ssimplus", "none", SSIMPLUS, "SSIMplus of each representation of the video, 0 to 100").or("none").since("0.2"),
+    ParamSpec::text("ssim", "none", SSIM, "SSIM of each representation of the video, 0 to below 1").or("none").since("0.2"),
     ParamSpec::text("full_level", "client", Kind::Time, "requests stop at this buffer level").or("client"),
-    ParamSpec::text("resume_level", "client", Kind::Time, "and start again at this one").or("client"),
+    ParamSpec::text("resume_level", "client", Kind::Time, "requests start again at this buffer level").or("client"),
     ParamSpec::word(
         "room",
         "client",
@@ -90,30 +90,30 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "fast_switch",
         "client",
         &["client", "on", "off"],
-        "another rung replaces lower ones in the buffer, from the playhead on (dash.js: on)",
+        "after a switch up, buffered segments of lower rungs are replaced, from the playhead on (dash.js: on)",
     )
     .since("0.2"),
     ParamSpec::text(
         "device_buffer",
         "unlimited",
         Kind::Size,
-        "most bytes of each kind of media ahead of the playhead, as a device's decoder allows (Chromium's: 150 MB of video)",
+        "maximum bytes of each media type buffered ahead of the playhead, as a device's decoder allows (Chromium's: 150 MB of video)",
     )
     .or("unlimited")
     .since("0.2"),
-    ParamSpec::text("request_timeout", "client", Kind::PositiveTime, "with [origin]: until the first byte, then a retry")
+    ParamSpec::text("request_timeout", "client", Kind::PositiveTime, "with [origin]: time to wait for the first byte before a retry")
         .or("client")
         .since("0.2"),
     ParamSpec::text("retries", "client", COUNT, "with [origin]: attempts after the first, on each host")
         .or("client")
         .since("0.2"),
-    ParamSpec::text("start_level", "segment", Kind::Time, "playback starts at this level").or("segment"),
-    ParamSpec::text("stall_resume_level", "segment", Kind::Time, "and goes on after a stall at this one").or("segment"),
+    ParamSpec::text("start_level", "segment", Kind::Time, "playback starts at this buffer level").or("segment"),
+    ParamSpec::text("stall_resume_level", "segment", Kind::Time, "playback resumes after a stall at this buffer level").or("segment"),
     ParamSpec::text(
         "decoder_delay",
         "client",
         Kind::Time,
-        "media at the end of the buffer that the decoder holds back until more comes (browsers: 100 ms; low latency: nothing)",
+        "media at the end of the buffer that the decoder holds back until more arrives (browsers: 100 ms; low latency: nothing)",
     )
     .or("client")
     .since("0.2"),
@@ -127,16 +127,16 @@ pub(super) const PARAMS: &[ParamSpec] = &[
          given here",
     )
     .since("0.2"),
-    ParamSpec::whole("connections_per_host", 6, (1, 100), "", "HTTP/1.1: most that are shared (Chromium, Firefox: 6)")
+    ParamSpec::whole("connections_per_host", 6, (1, 100), "", "HTTP/1.1: maximum number of connections to a host (Chromium, Firefox: 6)")
         .since("0.2"),
     ParamSpec::text("video_priority", "u=1, i", PRIORITY, "HTTP/2 and HTTP/3: priority of the video (Chromium's of all that a page fetches)")
         .since("0.2"),
     ParamSpec::text("audio_priority", "u=1, i", PRIORITY, "HTTP/2 and HTTP/3: priority of the audio (Chromium's of all that a page fetches)")
         .since("0.2"),
     ParamSpec::text("idle_timeout", "never", Kind::Time, "the server closes connections idle for longer").or("never"),
-    ParamSpec::text("pipeline_at", "client", SHARE_BELOW_ALL, "share of a response after which the next is asked for")
+    ParamSpec::text("pipeline_at", "client", SHARE_BELOW_ALL, "share of a response after which the next request is sent")
         .or("client"),
-    ParamSpec::flag("abandonment", true, "let the rule give up downloads"),
+    ParamSpec::flag("abandonment", true, "whether the rule may abandon downloads"),
     ParamSpec::number(
         "request_header_bytes",
         400.0,
@@ -175,7 +175,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "POSTs on a connection of their own to a collector on the first path, which hands them to the control; needs `cmcd` = \"v2\"; \
          not with low latency, [origin], `kind` = \"agent\" or competing sessions; dash.js has no bc",
     ),
-    ParamSpec::text("cmcd_interval", "30 s", INTERVAL, "interval of the reports by the clock (dash.js: 30 s)").since("0.2"),
+    ParamSpec::text("cmcd_interval", "30 s", INTERVAL, "interval of the periodic reports (dash.js: 30 s)").since("0.2"),
     ParamSpec::flag("cmsd", false, "the server tells its throughput estimate (etp) and rtt with each response (CTA-5006)")
         .since("0.2")
         .in_kernel(
@@ -213,10 +213,10 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "catch_up",
         "client",
         &["client", "off", "dash.js", "lol+", "hls.js", "shaka"],
-        "live: law of the playback speed that keeps the latency; client: the client's own, which is dash.js's with low latency and off in the others",
+        "live: control of the playback speed that keeps the latency; client: the client's own, which is dash.js's with low latency and off in the others",
     )
     .since("0.2"),
-    ParamSpec::text("speeds", "law", SPEEDS, "slowest and fastest playback of `catch_up`; law: those of the law's own player")
+    ParamSpec::text("speeds", "law", SPEEDS, "minimum and maximum speed of `catch_up`; law: those of its own player")
         .or("law")
         .since("0.2"),
 ];

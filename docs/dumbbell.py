@@ -1,4 +1,4 @@
-"""A metric of every sender in both worlds: two marks joined by a line, each with the 95 % interval of its median."""
+"""A metric of every sender in both worlds, for `twin.py`: two marks joined by a line, each with the 95 % interval of its median."""
 
 from __future__ import annotations
 
