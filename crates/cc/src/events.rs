@@ -283,6 +283,8 @@ pub struct Undo {
 pub struct IdleRestart {
     /// Time without anything in flight.
     pub idle: Duration,
+    /// Time since the last packet was sent: a round trip more where that was answered.
+    pub silent: Duration,
     /// The application had nothing to send. If not, pacing or the receiver's window made the pause.
     pub is_app_limited: bool,
 }

@@ -418,7 +418,7 @@ impl<'a> Chaos<'a> {
             Op::Idle { millis } => {
                 let idle = Duration::from_millis(millis);
                 self.view.now += idle;
-                self.cc.on_idle_restart(&self.view, &IdleRestart { idle, is_app_limited: true });
+                self.cc.on_idle_restart(&self.view, &IdleRestart { idle, silent: idle, is_app_limited: true });
             }
             Op::Application(ref reported) => self.cc.on_app_parameters(&self.view, reported),
             Op::Wait { nanos } => self.view.now += Duration::from_nanos(nanos),

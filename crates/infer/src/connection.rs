@@ -113,7 +113,7 @@ impl<'a> Connection<'a> {
         let deployed = self.flow.deployed;
         let view = self.flow.view(now);
         let control = &mut self.flow.control;
-        control.on_idle_restart(&view, &IdleRestart { idle: length(idle), is_app_limited: true });
+        control.on_idle_restart(&view, &IdleRestart { idle: length(idle), silent: length(idle), is_app_limited: true });
         if !deployed.restarts_after_idle || control.pacing_rate().is_some() {
             return;
         }

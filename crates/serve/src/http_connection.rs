@@ -185,14 +185,14 @@ impl HttpConnection {
         (segment, more): (&Segment, &[MptcpOption]),
         payload: &[u8],
     ) {
-        let window = self.transport.window_end();
+        let (window, accepted) = (self.transport.window_end(), self.incoming.start() + self.transport.readable());
         let unchecked = self.transport.unchecked_offset(path, segment);
         let taken = self.transport.take_segment(now, path, segment, more);
         if let Some(offset) = taken.filter(|_| !payload.is_empty()) {
             let room = window.saturating_sub(offset).min(payload.len() as u64) as usize;
             match unchecked {
                 Some(within) => self.unchecked.entry(path).or_default().store(within, payload),
-                None => self.incoming.store(offset, &payload[..room]),
+                None => self.incoming.store_beyond(accepted, offset, &payload[..room]),
             }
             self.moved = now;
         }
@@ -205,8 +205,9 @@ impl HttpConnection {
             return;
         };
         while let Some(len) = mptcp.whole_mapping(path) {
+            let accepted = self.incoming.start() + mptcp.readable();
             if let Some(offset) = mptcp.accept_mapping(now, path, bytes.peek(len.into())) {
-                self.incoming.store(offset, bytes.peek(len.into()));
+                self.incoming.store_beyond(accepted, offset, bytes.peek(len.into()));
                 bytes.consume(len.into());
             }
         }

@@ -28,6 +28,12 @@ impl Incoming {
         self.bytes[from..to].copy_from_slice(data);
     }
 
+    /// As [`store`](Self::store); what lies before `accepted` stays as it is, whatever is sent again (RFC 9293 §3.10.7.4).
+    pub fn store_beyond(&mut self, accepted: u64, offset: u64, data: &[u8]) {
+        let known = accepted.saturating_sub(offset).min(data.len() as u64);
+        self.store(offset + known, &data[known as usize..]);
+    }
+
     /// The first `len` bytes that were not consumed.
     pub fn peek(&self, len: u64) -> &[u8] {
         let end = (self.head + len as usize).min(self.bytes.len());

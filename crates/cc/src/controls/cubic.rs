@@ -291,7 +291,7 @@ impl RenoBased for Cubic {
 
     fn wake(&mut self, view: &View, event: &IdleRestart) {
         match &mut self.law {
-            Law::Linux(linux) => linux.on_idle(view.now, event.idle),
+            Law::Linux(linux) => linux.on_idle(view.now, event.silent),
             Law::Stack(..) => {}
             Law::Rfc(rfc) => rfc.pause(view.now),
         }
@@ -299,10 +299,7 @@ impl RenoBased for Cubic {
 
     fn moved(&mut self) {
         match &mut self.law {
-            Law::Linux(linux) => {
-                self.reno.windows.round_down();
-                linux.on_window_change();
-            }
+            Law::Linux(_) => self.reno.windows.round_down(), // the epoch goes on, as after `tcp_cwnd_restart`
             Law::Stack(growth, _) => growth.reset(),
             Law::Rfc(rfc) => rfc.growth.epoch = None,
         }

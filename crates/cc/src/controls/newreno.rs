@@ -90,8 +90,8 @@ impl RenoBased for NewReno {
     }
 
     fn moved(&mut self) {
-        if let Some(credit) = &mut self.credit {
-            *credit = 0;
+        // Linux leaves the credit as it is (`tcp_cwnd_restart`): a sender that pauses often would never grow without it.
+        if self.credit.is_some() {
             self.reno.windows.round_down();
         }
     }

@@ -205,7 +205,8 @@ impl<C: CongestionControl> Flow<C> {
         let prior_in_flight = self.in_flight();
         if prior_in_flight == 0 {
             if self.app_limited_until.is_some() {
-                let idle = IdleRestart { idle: now.saturating_since(self.last_activity), is_app_limited: true };
+                let idle = now.saturating_since(self.last_activity);
+                let idle = IdleRestart { idle, silent: idle, is_app_limited: true };
                 let view = self.view(now);
                 self.cc.on_idle_restart(&view, &idle);
             }

@@ -213,7 +213,7 @@ impl Replay {
     pub fn wake(&mut self, view: &View, idle: Duration) {
         self.view(view);
         self.write(format_args!("w"));
-        self.cc.on_idle_restart(view, &IdleRestart { idle, is_app_limited: true });
+        self.cc.on_idle_restart(view, &IdleRestart { idle, silent: idle, is_app_limited: true });
     }
 
     /// Feed the law in `program` the same events. `tolerance` is in packets, `tolerance_after_rto` from the first timeout on:

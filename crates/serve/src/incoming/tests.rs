@@ -13,3 +13,12 @@ fn pieces_in_any_order_are_read_in_order() {
     incoming.consume(5);
     assert_eq!(incoming.footprint(), 0, "nothing is kept of what is read");
 }
+
+#[test]
+fn accepted_bytes_stay_as_they_are() {
+    let mut incoming = Incoming::default();
+    incoming.store(0, b"1234");
+    incoming.store_beyond(4, 2, b"xx56");
+    incoming.store_beyond(6, 1, b"yyy");
+    assert_eq!(incoming.peek(10), b"123456");
+}

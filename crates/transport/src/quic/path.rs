@@ -382,7 +382,7 @@ impl Path {
             if self.sent > 0 && !idle.is_zero() {
                 let is_app_limited = self.is_app_limited();
                 self.notify_control(now, |control, view| {
-                    control.on_idle_restart(view, &IdleRestart { idle, is_app_limited })
+                    control.on_idle_restart(view, &IdleRestart { idle, silent: idle, is_app_limited })
                 });
             }
             (self.first_sent_at, self.delivered_at) = (now, now);

@@ -295,7 +295,7 @@ impl Connection {
         }
         self.take_answer(segment);
         self.receiver.request_ack();
-        self.complete_handshake(at, segment.window);
+        self.complete_handshake(at, segment);
         self.receiver.note_synack(segment);
     }
 
@@ -319,7 +319,7 @@ impl Connection {
             return;
         }
         if segment.ack == self.config().isn.wrapping_add(1) {
-            self.complete_handshake(at, segment.window);
+            self.complete_handshake(at, segment);
             self.check_first_ace(segment);
             if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
                 self.handle_established(at, segment);
@@ -377,16 +377,24 @@ impl Connection {
         self.sender.agree(Features { ecn: features.ecn && takes_part, counts_marks, ..features });
     }
 
-    fn complete_handshake(&mut self, at: Moment<'_>, window: u32) {
+    fn complete_handshake(&mut self, at: Moment<'_>, segment: &Segment) {
         self.opening.stop();
-        self.sender.open_window(u64::from(window));
-        if self.opening.retries == 0 {
-            self.sender.take_handshake_rtt(at.now.saturating_since(self.opening.opened_at));
-        } else {
-            self.sender.set_initial_rto(RTO_AFTER_SYN_LOSS.max(self.config().rto.initial));
+        self.sender.open_window(u64::from(segment.window));
+        match self.handshake_rtt(at.now, segment) {
+            Some(rtt) => self.sender.take_handshake_rtt(rtt),
+            None => self.sender.set_initial_rto(RTO_AFTER_SYN_LOSS.max(self.config().rto.initial)),
         }
         // RFC 5681 §3.1; Linux waits for the second loss, too.
         self.establish(at, (self.opening.retries > 1).then_some(1.0));
+    }
+
+    /// Of a repeated SYN only the echoed timestamp tells which one was answered (Karn's rule).
+    fn handshake_rtt(&self, now: Time, segment: &Segment) -> Option<Duration> {
+        if self.opening.retries == 0 {
+            return Some(now.saturating_since(self.opening.opened_at));
+        }
+        let timestamps = segment.timestamps.filter(|_| self.sender.features().timestamps)?;
+        Some(Duration::from_micros(timestamp(now).wrapping_sub(timestamps.echo).into()))
     }
 
     fn establish(&mut self, at: Moment<'_>, window: Option<f64>) {

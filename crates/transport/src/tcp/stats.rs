@@ -27,6 +27,8 @@ pub struct Stats {
     pub tlp_probes: u64,
     pub spurious_undos: u64,
     pub dsacks_received: u64,
+    /// Packets that they reported.
+    pub dsacked_packets: u64,
     pub segments_received: u64,
     pub data_segments_received: u64,
     /// Payload bytes received more than once.

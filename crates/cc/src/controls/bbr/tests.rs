@@ -217,7 +217,7 @@ fn a_pause_of_pacing_is_no_restart() {
         let mut control = by_hand();
         control.cycle_index = 0;
         control.set_pacing_rate(&view(50), control.pacing_gain());
-        control.on_idle_restart(&view(50), &IdleRestart { idle: millis(5), is_app_limited });
+        control.on_idle_restart(&view(50), &IdleRestart { idle: millis(5), silent: millis(5), is_app_limited });
         control.pacing_bits_per_sec.unwrap_or(0.0) / (0.99 * 11_680.0)
     };
     assert!((pacing_after(false) - 1250.0).abs() < 0.1);

@@ -101,14 +101,9 @@ impl LinuxGrowth {
         *self = LinuxGrowth::with(self.constants);
     }
 
-    /// Idle time does not count.
-    pub fn on_idle(&mut self, now: Time, idle: Duration) {
-        self.epoch_start = self.epoch_start.map(|start| (start + idle).min(now));
-    }
-
-    pub fn on_window_change(&mut self) {
-        self.epoch_start = None;
-        self.credit = 0;
+    /// Time since the last packet was sent does not count (`cubictcp_cwnd_event`).
+    pub fn on_idle(&mut self, now: Time, silent: Duration) {
+        self.epoch_start = self.epoch_start.map(|start| (start + silent).min(now));
     }
 
     /// `bictcp_update`: `cnt` for this ACK.

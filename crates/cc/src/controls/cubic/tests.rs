@@ -95,7 +95,8 @@ fn unused_time_does_not_count() {
     (0..30).for_each(|_| idle.ack_after(Duration::from_millis(100), 1, false));
     // And 10 s of silence.
     idle.view.now += Duration::from_secs(10);
-    idle.cc.on_idle_restart(&idle.view, &IdleRestart { idle: Duration::from_secs(10), is_app_limited: true });
+    let pause = Duration::from_secs(10);
+    idle.cc.on_idle_restart(&idle.view, &IdleRestart { idle: pause, silent: pause, is_app_limited: true });
     idle.may_grow = true;
     for script in [&mut busy, &mut idle] {
         (0..10).for_each(|_| script.ack_after(Duration::from_millis(10), 1, false));
@@ -178,4 +179,19 @@ fn no_law_grows_in_recovery() {
         (0..30).for_each(|_| script.ack_after(Duration::from_millis(10), 2, false));
         assert_eq!(script.cwnd(), before, "{growth}");
     }
+}
+
+/// Linux's `tcp_cwnd_restart` leaves the epoch as it is: 10 s after the cut from 100 to 70 (K = 4.2 s) the target is far above a window of
+/// 90 from outside, which grows by a packet for two acknowledged ones. A new epoch would take 45 for the first.
+#[test]
+fn linux_keeps_the_epoch_of_a_window_from_outside() {
+    let mut script = Script::with("cubic", 100.0, |params| params.set_word("growth", "linux"));
+    script.avoid_congestion_at(100.0);
+    script.lose();
+    script.exit_recovery();
+    script.ack(1);
+    script.ack_after(Duration::from_secs(10), 1, false);
+    script.avoid_congestion_at(90.0);
+    (0..8).for_each(|_| script.ack(1));
+    assert_eq!(script.cwnd(), 94.0);
 }

@@ -67,7 +67,10 @@ fn is_reno_in_recovery() {
 #[test]
 fn idle_forgets_the_base_rtt() {
     let mut script = in_round(20.0, 125);
-    script.cc.on_idle_restart(&script.view, &IdleRestart { idle: Duration::from_secs(5), is_app_limited: true });
+    script.cc.on_idle_restart(
+        &script.view,
+        &IdleRestart { idle: Duration::from_secs(5), silent: Duration::from_secs(5), is_app_limited: true },
+    );
     (0..5).for_each(|_| script.ack(1));
     script.ack_after(Duration::ZERO, 1, true);
     assert_eq!(script.cwnd(), 21.0, "125 ms is the base RTT now: no queue");

@@ -14,7 +14,7 @@
 //!
 //! Tested here.
 
-use super::{Context, Decision, Entry, Room, Scheduler, SubflowView, pick};
+use super::{Context, Decision, Entry, Room, Scheduler, SubflowView};
 use playpath_cc::{ParamSpec, Params};
 use playpath_units::Rate;
 
@@ -79,12 +79,17 @@ impl Linux {
             self.fragment = Some((path, left - bytes));
             return Decision::send(path, "data fragment");
         }
-        let idle =
-            pick(context.subflows, |s| s.has_room(self.room()) && s.buffered_bytes == 0, |s| s.srtt.as_nanos() as f64);
-        let Some(subflow) = idle else { return Decision::wait("no idle subflow") };
+        let idle = |s: &&SubflowView| s.has_room(self.room()) && s.buffered_bytes == 0;
+        let Some(subflow) = in_use(context.subflows).find(idle) else { return Decision::wait("no idle subflow") };
         self.fragment = Some((subflow.path, FRAGMENT_BYTES.saturating_sub(bytes)));
         Decision::send(subflow.path, "idle subflow")
     }
+}
+
+/// The usable subflows: backups only if there are no others.
+fn in_use(subflows: &[SubflowView]) -> impl Iterator<Item = &SubflowView> {
+    let are_backups = !subflows.iter().any(|s| s.is_usable && !s.is_backup);
+    subflows.iter().filter(move |s| s.is_usable && s.is_backup == are_backups)
 }
 
 impl Scheduler for Linux {
@@ -102,8 +107,8 @@ impl Scheduler for Linux {
             return Decision::send(path, "burst");
         }
         let linger = |s: &SubflowView| s.buffered_memory() as f64 / (self.average(s).as_bits_per_sec() as f64).max(1.0);
-        // The smallest is chosen first; if its buffer is full, nothing is sent.
-        let Some(subflow) = pick(context.subflows, |_| true, linger) else {
+        // The smallest is chosen first, of equal ones, as where all are idle, the first; if its buffer is full, nothing is sent.
+        let Some(subflow) = in_use(context.subflows).min_by(|a, b| linger(a).total_cmp(&linger(b))) else {
             return Decision::wait("no usable subflow");
         };
         if !subflow.has_room(self.room()) {

@@ -179,9 +179,9 @@ impl OutOfOrderData {
             self.dsack = Some((start, end));
             return (Placed::Duplicate(end - start), Some((left, right)));
         }
-        if first_right > start && first_left <= start {
-            self.dsack = Some((start, first_right.min(end)));
-        }
+        // RFC 2883 §4.2: a part of the segment was there already.
+        self.dsack =
+            Some((start.max(first_left), end.min(first_right))).filter(|known| known.0 < known.1).or(self.dsack);
         self.bytes += (right - left) - bytes_of(self.ranges[from..to].iter().copied());
         self.ranges[from] = (left, right);
         if to > from + 1 {

@@ -35,6 +35,8 @@ pub(crate) struct AckInfo {
     pub is_older_than_head: bool,
     /// A packet that ends at or below the recovery point and was never retransmitted was delivered.
     pub original_delivered: bool,
+    /// Retransmissions are still in flight.
+    pub has_repairs_out: bool,
     /// Packets that the peer reports as marked.
     pub ce_marked: u32,
     pub echo: Option<u32>,
@@ -123,7 +125,12 @@ impl Sender {
             delivery.original_delivered = false; // without SACK the retransmission may have repaired it all
         }
         let prior_delivered = delivery.delivered;
-        let has_dsack = !segment.sack.is_empty() && self.features.sack && self.handle_sacks(segment, &mut delivery);
+        let rtt = self.detector.rtt();
+        let duplicates = if self.features.sack { self.handle_sacks(ack, segment, &mut delivery) } else { 0 };
+        if prior_delivered > 0 {
+            self.detector.set_rtt(rtt); // what is acknowledged comes last (Linux `tcp_ack`)
+        }
+        let has_dsack = duplicates > 0;
         let is_duplicate = ack == before.una
             && had_outstanding
             && segment.payload_len == 0
@@ -136,10 +143,11 @@ impl Sender {
             is_duplicate: is_duplicate && brings_news,
             has_dsack,
             acked,
-            delivered: delivery.delivered,
+            delivered: delivery.delivered + duplicates, // as Linux (`tcp_dsack_seen`)
             has_sacked: delivery.delivered > prior_delivered,
             is_older_than_head: delivery.first_clean.is_some_and(|sent_at| sent_at < head_sent_at),
             original_delivered: delivery.original_delivered,
+            has_repairs_out: self.scoreboard.retrans_out() > 0,
             ce_marked: self.take_marks(segment, delivery.delivered),
             echo: segment.timestamps.filter(|_| self.features.timestamps).map(|t| t.echo),
         };
@@ -244,25 +252,19 @@ impl Sender {
         acked
     }
 
-    /// Returns `true` if the first block is a DSACK.
-    fn handle_sacks(&mut self, segment: &Segment, delivery: &mut Delivery) -> bool {
+    /// The SACK blocks of an ACK up to `ack`. Returns the packets that the first of them reports as received twice, if it is a DSACK.
+    fn handle_sacks(&mut self, ack: u64, segment: &Segment, delivery: &mut Delivery) -> u32 {
+        if segment.sack.is_empty() {
+            return 0;
+        }
         let zero = self.config.isn.wrapping_add(1);
         let (una, nxt) = (self.stream.una(), self.stream.nxt());
         let mut blocks = [(0, 0); 4];
         for (slot, &(left, right)) in blocks.iter_mut().zip(segment.sack.as_slice()) {
             *slot = (unwrap_near(left, zero, una), unwrap_near(right, zero, una));
         }
-        // RFC 2883 §4: a first block below the ACK, or inside the second block, reports a duplicate.
-        let count = segment.sack.len();
-        let first = blocks[0];
-        let is_dsack = first.1 <= una || (count > 1 && first.0 >= blocks[1].0 && first.1 <= blocks[1].1);
-        if is_dsack {
-            self.counters.note().dsacks_received += 1;
-            self.recovery.on_dsack(first.1);
-            self.detector.on_dsack(una, nxt);
-            if self.scoreboard.had_repaired(first.0) {
-                self.detector.on_late_original();
-            }
+        let duplicates = self.take_dsack(ack, &blocks[..segment.sack.len()]);
+        if duplicates > 0 {
             blocks[0] = (0, 0);
         }
         // In the order of the stream, as Linux processes them (`tcp_sacktag_write_queue`); this decides which of the packets delivered
@@ -278,7 +280,32 @@ impl Sender {
             }
         }
         self.scoreboard.remember_blocks(blocks);
-        is_dsack
+        duplicates
+    }
+
+    /// Packets that the first of `blocks` reports as received twice. A block below the ACK that brings it, which may be an old one, or
+    /// inside the second block is a DSACK (RFC 2883 §4). More than was ever sent again the network duplicated (`tcp_dsack_seen`).
+    fn take_dsack(&mut self, ack: u64, blocks: &[(u64, u64)]) -> u32 {
+        let (left, right) = blocks[0];
+        let is_within = |outer: &(u64, u64)| outer.0 <= left && right <= outer.1;
+        if left >= right || !(left < ack || blocks.get(1).is_some_and(is_within)) {
+            return 0;
+        }
+        let packets = (right - left).div_ceil(self.features.mss.into()) as u32;
+        let counts = self.counters.note();
+        counts.dsacks_received += 1;
+        counts.dsacked_packets += u64::from(packets);
+        if counts.dsacked_packets > counts.retransmitted_packets {
+            return 0;
+        }
+        self.recovery.on_dsack(right, packets);
+        if !self.tail_probe.is_up_to(right) {
+            self.detector.on_dsack(self.stream.una(), self.stream.nxt());
+        }
+        if self.scoreboard.had_repaired(left) {
+            self.detector.on_late_original();
+        }
+        packets
     }
 
     /// Count duplicate ACKs up to the fast retransmit; without SACK each reports that a packet arrived. Not after a timeout: there

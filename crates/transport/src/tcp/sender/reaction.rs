@@ -60,6 +60,7 @@ impl Sender {
                 self.exit_recovery(at);
                 self.watch_for_loss(at, info);
             }
+            Step::Hold => self.detector.on_late_original(),
             Step::Undo => self.undo(at, info),
         }
     }
@@ -191,7 +192,8 @@ impl Sender {
             self.rtt.back_off();
             self.restart_rto(at.now);
         }
-        self.recovery.enter(self.stream.una(), self.stream.nxt(), self.scoreboard.unsettled());
+        let repairs = (self.scoreboard.unsettled(), self.tail_probe.repairs_out());
+        self.recovery.enter(self.stream.una(), self.stream.nxt(), repairs);
         self.detector.on_recovery(self.stream.nxt());
         self.tail_probe.forget();
         let (cwnd, duplicates) = (self.control.cwnd(), self.duplicates.count());
@@ -264,7 +266,8 @@ impl Sender {
 
     fn undo(&mut self, at: Moment<'_>, info: &AckInfo) {
         self.counters.note().spurious_undos += 1;
-        if info.is_advance && self.recovery.is_partial(self.stream.una()) {
+        let is_partial = info.is_advance && self.recovery.is_partial(self.stream.una());
+        if is_partial {
             self.detector.on_late_original();
         }
         let was_rto = self.recovery.undo();
@@ -275,6 +278,9 @@ impl Sender {
         self.validator.start_anew();
         let view = self.view(at);
         self.control.on_undo(&view, &Undo { was_rto });
+        if !is_partial {
+            self.watch_for_loss(at, info); // what is missing all the same begins the next recovery (Linux `tcp_fastretrans_alert`)
+        }
     }
 
     fn expire_reordering(&mut self, at: Moment<'_>) {
@@ -298,7 +304,7 @@ impl Sender {
         if has_reneged {
             self.scoreboard.forget_sacks();
         }
-        let unsettled = self.scoreboard.unsettled();
+        let (unsettled, probes) = (self.scoreboard.unsettled(), self.tail_probe.repairs_out());
         let detector = &self.detector;
         let is_recent = |packet: &_| !has_reneged && detector.is_recent(at.now, packet);
         let lost = self.scoreboard.mark_lost_by_timeout(is_recent);
@@ -309,7 +315,7 @@ impl Sender {
         }
         self.rtt.back_off();
         let reduces = consecutive == 1 && !(phase.is_reducing() && self.config.rto.keeps_reduction);
-        let undoable = reduces.then_some((self.stream.una(), unsettled));
+        let undoable = reduces.then_some((self.stream.una(), unsettled, probes));
         self.recovery.enter_loss(self.config.undo, self.stream.nxt(), undoable);
         self.detector.on_rto(self.stream.nxt());
         self.duplicates.clear();

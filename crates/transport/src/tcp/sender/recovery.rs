@@ -61,6 +61,8 @@ pub(crate) enum Step {
     Exit,
     /// The phase is over, and this ACK may begin the next (Reno).
     ExitAndWatch,
+    /// An original filled a hole, while retransmissions are in flight.
+    Hold,
     Undo,
 }
 
@@ -75,7 +77,7 @@ pub(crate) struct Recovery {
     frto: Frto,
     /// The next retransmission is sent regardless of the window (fast retransmit).
     is_forced: bool,
-    /// F-RTO step 2.b: until the next ACK only new data is sent.
+    /// Until the next ACK only new data is sent (F-RTO step 2.b, [`Step::Hold`]).
     is_new_data_only: bool,
 }
 
@@ -132,10 +134,10 @@ impl Recovery {
         episode.retransmitted += 1;
         episode.repaired += u32::from(is_first);
     }
-    /// A DSACK reports data up to `right` as received twice.
-    pub fn on_dsack(&mut self, right: u64) {
+    /// A DSACK reports `packets` up to `right` as received twice.
+    pub fn on_dsack(&mut self, right: u64, packets: u32) {
         if let Some(episode) = &mut self.episode {
-            episode.undo.on_dsack(right);
+            episode.undo.on_dsack(right, packets);
         }
     }
     /// `true`: a partial ACK showed the head lost, so its retransmission is sent at once.
@@ -146,6 +148,12 @@ impl Recovery {
     /// What an ACK means for the phase. `ends_with_progress`: the loss detection has no partial ACKs, so any progress ends the recovery.
     pub fn on_ack(&mut self, tests: UndoConfig, info: &AckInfo, stream: &Stream, ends_with_progress: bool) -> Step {
         let is_repairing = self.phase.is_repairing();
+        let is_partial = info.is_advance && self.is_partial(stream.una());
+        let shows_original = || self.episode.as_ref().is_some_and(|episode| episode.undo.shows_original(tests, info));
+        if is_partial && info.has_repairs_out && shows_original() {
+            self.is_new_data_only = true;
+            return Step::Hold;
+        }
         if self.episode.as_ref().is_some_and(|episode| episode.undo.is_spurious(tests, info, is_repairing)) {
             return Step::Undo;
         }
@@ -187,10 +195,10 @@ impl Recovery {
     pub fn enter_cwr(&mut self) {
         self.phase = Phase::Cwr;
     }
-    /// Fast recovery begins; `left` as in [`Undo::start`].
-    pub fn enter(&mut self, una: u64, nxt: u64, left: Option<u32>) {
+    /// Fast recovery begins; `left` and `probes` as in [`Undo::start`].
+    pub fn enter(&mut self, una: u64, nxt: u64, (left, probes): (Option<u32>, u32)) {
         let episode = self.episode.get_or_insert_default();
-        episode.undo.start(una, left);
+        episode.undo.start(una, left, probes);
         (episode.retransmitted, episode.repaired) = (0, 0);
         self.phase = Phase::Recovery;
         self.point = nxt;
@@ -203,11 +211,11 @@ impl Recovery {
         self.consecutive_rtos
     }
     /// Everything is retransmitted. `undoable`: arguments of [`Undo::start`] if the window was reduced for this timeout.
-    pub fn enter_loss(&mut self, tests: UndoConfig, nxt: u64, undoable: Option<(u64, Option<u32>)>) {
+    pub fn enter_loss(&mut self, tests: UndoConfig, nxt: u64, undoable: Option<(u64, Option<u32>, u32)>) {
         let is_first = !self.phase.is_repairing();
         let episode = self.episode.get_or_insert_default();
-        if let Some((una, left)) = undoable {
-            episode.undo.start(una, left);
+        if let Some((una, left, probes)) = undoable {
+            episode.undo.start(una, left, probes);
         }
         (episode.retransmitted, episode.repaired) = (0, 0);
         self.frto = Frto::start(tests.frto, is_first, self.consecutive_rtos);

@@ -303,17 +303,19 @@ impl Scoreboard {
         (self.judged()..self.sacked_end()).find(|&i| !self.get(i).is_some_and(|p| p.any(SACKED | EVER_RETRANS)))
     }
 
-    /// A packet is sent again. `stamp` fills the fields of the rate sample.
-    pub fn retransmit(&mut self, index: u64, stamp: impl FnOnce(&mut SentPacket)) -> &SentPacket {
+    /// A packet is sent again. `stamp` fills the fields of the rate sample. A tail loss probe is not in flight (Linux
+    /// `tcp_send_loss_probe`): `is_probe`.
+    pub fn retransmit(&mut self, index: u64, is_probe: bool, stamp: impl FnOnce(&mut SentPacket)) -> &SentPacket {
         let packet = &mut self.packets[(index - self.first) as usize];
         debug_assert!(!packet.is(SACKED));
         if packet.is(LOST) && !packet.is(RETRANS) {
             self.awaiting -= 1;
         }
-        if !packet.is(RETRANS) {
+        if !packet.is(RETRANS) && !is_probe {
             self.retrans_out += 1;
+            packet.flags |= RETRANS;
         }
-        packet.flags = (packet.flags | RETRANS | EVER_RETRANS) & !APP_LIMITED;
+        packet.flags = (packet.flags | EVER_RETRANS) & !APP_LIMITED;
         stamp(packet);
         self.loss_state.get_or_insert_default().retransmissions.push_back((index, packet.sent_at));
         packet

@@ -20,6 +20,14 @@ impl TailProbe {
     pub fn is_out(&self) -> bool {
         self.is_out
     }
+    /// The probe is out, and ends at `offset`.
+    pub fn is_up_to(&self, offset: u64) -> bool {
+        self.is_out && self.end == offset
+    }
+    /// Probes out that retransmitted.
+    pub fn repairs_out(&self) -> u32 {
+        u32::from(self.is_out && self.is_retransmission)
+    }
     pub fn forget(&mut self) {
         self.is_out = false;
     }

@@ -72,7 +72,7 @@ impl Sender {
         }
         self.recovery.on_packet_sent();
         match choice {
-            Choice::Retransmit(index) => self.send_again(at, index, out),
+            Choice::Retransmit(index) => self.send_again(at, index, false, out),
             Choice::New(piece) => self.send_new(at, piece, out),
         }
         true
@@ -231,7 +231,7 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn send_again(&mut self, at: Moment<'_>, index: u64, out: &mut Outgoing) {
+    fn send_again(&mut self, at: Moment<'_>, index: u64, is_probe: bool, out: &mut Outgoing) {
         let now = at.now;
         let prior_in_flight = self.in_flight();
         let is_head = self.scoreboard.first() == index;
@@ -239,10 +239,12 @@ impl Sender {
         let rate = &mut self.rate;
         let packet = *self
             .scoreboard
-            .retransmit(index, |packet| rate.stamp(now, packet, prior_in_flight == 0, prior_in_flight + 1));
+            .retransmit(index, is_probe, |packet| rate.stamp(now, packet, prior_in_flight == 0, prior_in_flight + 1));
         let is_fin = packet.is(FIN);
         let len = packet.len - u32::from(is_fin);
-        self.recovery.on_retransmit(timestamp(now), is_first);
+        if !is_probe {
+            self.recovery.on_retransmit(timestamp(now), is_first);
+        }
         self.head.on_retransmit();
         let loss_stats = self.counters.note();
         loss_stats.retransmitted_packets += u64::from(len > 0); // a FIN alone does not count as data, as in its first transmission
@@ -264,7 +266,7 @@ impl Sender {
         self.counters.data_segments_sent += u64::from(len > 0);
         self.counters.data_bytes_sent += u64::from(len);
         self.burst += 1;
-        self.usage.on_packet_sent(at.now);
+        self.usage.on_packet_sent(at.now, place.is_new);
         if self.recovery.phase().is_reducing() {
             self.reduction().on_packet_sent();
         }
@@ -294,10 +296,10 @@ impl Sender {
             return false;
         }
         self.counters.note().tlp_probes += 1;
-        let new_data = self.next_piece();
+        let new_data = self.stream.next_piece(self.features.mss, false); // Nagle or not (RFC 8985 §7.3)
         match new_data {
             Some(piece) => self.send_new(at, piece, out),
-            None => self.send_again(at, self.scoreboard.end() - 1, out),
+            None => self.send_again(at, self.scoreboard.end() - 1, true, out),
         }
         self.tail_probe.on_sent(self.stream.nxt(), new_data.is_none());
         self.rearm();
@@ -310,7 +312,7 @@ impl Sender {
         if idle > Duration::ZERO {
             let view = self.view(at);
             let is_app_limited = self.rate.is_app_limited();
-            self.control.on_idle_restart(&view, &IdleRestart { idle, is_app_limited });
+            self.control.on_idle_restart(&view, &IdleRestart { idle, silent, is_app_limited });
         }
         if self.validator.watches_pauses() && self.is_window_ours {
             let seen = self.window_use(at.now);

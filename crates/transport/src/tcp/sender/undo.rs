@@ -4,7 +4,9 @@
 //! the first retransmission), RFC 4015 (response: restore the windows). The F-RTO test (RFC 5682) is in `frto.rs`.
 //! Differences from the references:
 //! 1. As in Linux the DSACK count is kept until the next episode, so that a late DSACK still undoes it.
-//! 2. An episode that begins while retransmissions of the previous one are in flight takes them over, with the timestamp of
+//! 2. As in Linux (`tcp_try_undo_partial`) an original that fills a hole in a fast recovery undoes it only if no retransmission is in
+//!    flight; until then nothing more is judged lost or retransmitted.
+//! 3. An episode that begins while retransmissions of the previous one are in flight takes them over, with the timestamp of
 //!    the first of them: otherwise their ACKs, older than its own first retransmission, would look like ACKs of originals
 //!    (Linux `tcp_enter_recovery`, `tcp_init_undo`).
 //!
@@ -24,9 +26,10 @@ pub(crate) struct Undo {
 }
 
 impl Undo {
-    /// An episode begins. `left`: number of retransmissions of earlier episodes still in flight; `None`: all are settled.
-    pub fn start(&mut self, una: u64, left: Option<u32>) {
-        let retransmitted = left.unwrap_or(0);
+    /// An episode begins. `left`: number of retransmissions of earlier episodes still in flight; `None`: all are settled. `probes`: tail
+    /// loss probes that retransmitted and are not answered.
+    pub fn start(&mut self, una: u64, left: Option<u32>, probes: u32) {
+        let retransmitted = left.unwrap_or(0) + probes;
         let first_timestamp = left.and(self.first_timestamp);
         *self = Undo { marker: Some(una), unconfirmed: retransmitted, retransmitted, first_timestamp };
     }
@@ -42,8 +45,13 @@ impl Undo {
             return false;
         }
         let by_dsack = tests.dsack && info.has_dsack && self.retransmitted > 0 && self.unconfirmed == 0;
+        by_dsack || (in_episode && self.shows_original(tests, info))
+    }
+
+    /// This ACK of new data answers an original (RFC 3522): it echoes a timestamp older than the first retransmission.
+    pub fn shows_original(&self, tests: UndoConfig, info: &AckInfo) -> bool {
         let is_older = info.echo.zip(self.first_timestamp).is_some_and(|(echo, first)| is_before(echo, first));
-        by_dsack || (tests.eifel && in_episode && info.is_advance && is_older)
+        self.marker.is_some() && tests.eifel && info.is_advance && is_older
     }
 
     /// A packet of the episode was retransmitted.
@@ -53,10 +61,10 @@ impl Undo {
         self.unconfirmed += 1;
     }
 
-    /// A DSACK reports data up to `right` as received twice.
-    pub fn on_dsack(&mut self, right: u64) {
+    /// A DSACK reports `packets` up to `right` as received twice.
+    pub fn on_dsack(&mut self, right: u64, packets: u32) {
         if self.marker.is_some_and(|marker| right > marker) {
-            self.unconfirmed = self.unconfirmed.saturating_sub(1);
+            self.unconfirmed = self.unconfirmed.saturating_sub(packets);
         }
     }
 }

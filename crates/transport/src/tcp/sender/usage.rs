@@ -10,7 +10,7 @@ pub(crate) struct Usage {
     /// Most packets out in this round.
     max_packets_out: u32,
     is_full: bool,
-    /// A packet was sent since the last pause.
+    /// New data was sent since the last pause; retransmissions say nothing of the window's use (Linux `tcp_write_xmit`).
     has_sent: bool,
     /// A packet was ever sent, the last one at `last_sent_at`.
     has_ever_sent: bool,
@@ -22,8 +22,9 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    pub fn on_packet_sent(&mut self, now: Time) {
-        (self.has_sent, self.has_ever_sent) = (true, true);
+    pub fn on_packet_sent(&mut self, now: Time, is_new: bool) {
+        self.has_sent |= is_new;
+        self.has_ever_sent = true;
         self.last_sent_at = now;
     }
     /// Nothing is in flight any more.

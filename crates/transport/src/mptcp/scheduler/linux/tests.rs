@@ -67,3 +67,15 @@ fn an_idle_subflow_is_given_a_data_fragment_again() {
     views[1].buffered_bytes = 0;
     assert_eq!(again(&views), Some(1));
 }
+
+/// `mptcp_subflow_get_send` and `mptcp_subflow_get_retrans` go through the subflows in the order in which they joined, and keep the first
+/// of equals: idle ones have equal linger times.
+#[test]
+fn of_idle_subflows_the_first_is_used() {
+    let mut views = [view(0, 200, 100.0), view(1, 20, 100.0)];
+    assert_eq!(choice(&mut linux(), &views), Some(0));
+    let again = Context { is_reinjection: true, ..super::super::testing::context(&views) };
+    assert_eq!(linux().select(&again).path, Some(0));
+    views[0].is_backup = true;
+    assert_eq!(choice(&mut linux(), &views), Some(1));
+}

@@ -109,6 +109,15 @@ impl Detector {
             rack.on_delivered(now, packet, is_ambiguous);
         }
     }
+    /// RTT that RACK judges by.
+    pub fn rtt(&self) -> Duration {
+        if let Detector::Rack(rack) = self { rack.rtt() } else { Duration::ZERO }
+    }
+    pub fn set_rtt(&mut self, rtt: Duration) {
+        if let Detector::Rack(rack) = self {
+            rack.set_rtt(rtt);
+        }
+    }
     /// An original arrived after its repair had left: the path reorders.
     pub fn on_late_original(&mut self) {
         if let Detector::Rack(rack) = self {

@@ -12,6 +12,10 @@
 //!    never sent again alone): from an undo by the ACK that fills a hole in recovery (`tcp_try_undo_partial`), and from a DSACK of a
 //!    retransmitted packet that is SACKed below another (`tcp_sacktag_one`). Else a path that delays packets by less than the window
 //!    has them all sent twice.
+//! 5. A DSACK widens the window only after reordering was seen, and not for a tail loss probe, which no reordering has caused (Linux
+//!    `tcp_dsack_seen`).
+//! 6. RACK.rtt is of the last packet that an ACK delivers, those that it acknowledges after those that it SACKs, as in Linux
+//!    (`tcp_rack_advance`); in §6.2 step 2 it is of the one sent last.
 //!
 //! Tested here (worked numbers) and by the packet scripts `rack_*.pkt`.
 
@@ -48,10 +52,21 @@ impl Rack {
         } else if end < self.fack && !packet.is(EVER_RETRANS) {
             self.reordering_seen = true;
         }
-        if !is_ambiguous && sent_after(packet.sent_at, end, self.sent_at, self.end) {
-            self.rtt = now.saturating_since(packet.sent_at);
+        if is_ambiguous {
+            return;
+        }
+        self.rtt = now.saturating_since(packet.sent_at);
+        if sent_after(packet.sent_at, end, self.sent_at, self.end) {
             (self.sent_at, self.end) = (packet.sent_at, end);
         }
+    }
+
+    /// RTT of the last delivered packet.
+    pub fn rtt(&self) -> Duration {
+        self.rtt
+    }
+    pub fn set_rtt(&mut self, rtt: Duration) {
+        self.rtt = rtt;
     }
 
     /// An original arrived after its repair had left.
@@ -59,9 +74,9 @@ impl Rack {
         self.reordering_seen = true;
     }
 
-    /// A DSACK arrived (§6.2 step 4): tolerate more reordering.
+    /// A DSACK arrived (§6.2 step 4): tolerate more reordering, if there was any.
     pub fn on_dsack(&mut self, una: u64, nxt: u64) {
-        if una >= self.dsack_round {
+        if self.reordering_seen && una >= self.dsack_round {
             self.dsack_round = nxt;
             self.widened += 1;
             self.persist = WINDOW_PERSIST;

@@ -21,7 +21,7 @@ fn packet(start: u64, at: u64) -> SentPacket {
 fn a_repair_that_an_undo_forgot_is_judged_again() {
     let mut board = Scoreboard::default();
     (0..3).for_each(|i| board.push(packet(i * 100, 10 + i)));
-    board.retransmit(1, |packet| packet.sent_at = Time::from_nanos(50));
+    board.retransmit(1, false, |packet| packet.sent_at = Time::from_nanos(50));
     board.mark_lost_by_timeout(|_| false);
     board.forget_losses();
     let before = |limit: u64| {
@@ -93,7 +93,7 @@ proptest! {
                 }
                 Step::Retransmit => {
                     if let Some(index) = board.next_awaiting() {
-                        board.retransmit(index, |p| p.sent_at = Time::from_nanos(clock));
+                        board.retransmit(index, false, |p| p.sent_at = Time::from_nanos(clock));
                     }
                 }
                 Step::Judge(age) => {

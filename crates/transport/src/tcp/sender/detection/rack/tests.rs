@@ -15,6 +15,9 @@ fn window_is_a_quarter_of_min_rtt_and_grows_by_dsack() {
     let window = |rack: &Rack| rack.reordering_window(&open(40), 1);
     assert_eq!(window(&rack), ms(10)); // 40/4
     rack.on_dsack(0, 1000);
+    assert_eq!(window(&rack), ms(10)); // nothing was reordered (Linux `tcp_dsack_seen`)
+    rack.reordering_seen = true;
+    rack.on_dsack(0, 1000);
     assert_eq!(window(&rack), ms(20)); // 2*40/4
     rack.on_dsack(500, 2000); // same round: once
     assert_eq!(window(&rack), ms(20));
