@@ -145,15 +145,14 @@ impl Sender {
         self.finish_ack(at, &mut info, &delivery, &before);
     }
 
-    /// Header prediction, as at the receiver of a bulk transfer: nothing is outstanding and nothing is being repaired, so the ACK of a
-    /// data segment can at most change the window.
+    /// Header prediction, as at the receiver of a bulk transfer: nothing is outstanding and nothing is being repaired, so the ACK can at
+    /// most change the window; ECN-Echo counts for nothing then, as in Linux (`tcp_ack`).
     #[inline]
     fn has_nothing_new(&self, ack: u64, segment: &Segment) -> bool {
         ack == self.stream.una()
             && self.scoreboard.is_empty()
             && self.recovery.phase() == Phase::Open
             && segment.sack.is_empty()
-            && !self.is_echo(segment)
     }
 
     /// After the scoreboard has taken the ACK: samples, recovery, controller, timers.
