@@ -441,8 +441,27 @@ def test_the_host_s_switch_reaches_every_flow_of_tcp_whatever_its_name():
         '[[traffic]]\nname = "news.de"\nkind = "web"\n[[traffic]]\nname = "q"\nkind = "web"\ntransport = "quic"\n[run]'
     )
     scenario = playpath.load(PAUSES.replace("[run]", more))
-    assert _with_traffic(scenario, "rfc2861") is scenario
-    groups = _with_traffic(scenario, "none").resolved["traffic"]
+    assert _with_traffic(scenario, {"validation": "rfc2861", "notsent_lowat": None}) is scenario
+    groups = _with_traffic(scenario, {"validation": "none"}).resolved["traffic"]
     assert [(group["name"], group.get("validation")) for group in groups] == [
         ("web", "none"), ("news.de", "none"), ("q", None),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("world", ["kernel", "wire"])
+def test_cross_traffic_has_what_a_linux_host_has_once_from_the_sender_beside_it(world):
+    """Of ECN a marking queue shows it: with it no packet of the traffic is dropped, without it none is marked."""
+    scenario = PAUSES.replace('queue = "20 packets"', 'queue = { kind = "codel", ecn = true }').replace(
+        'validation = "newcwv"', "ecn = true\nmss = 1000"
+    )
+    fake = FakeKernel(same)
+    fake.name = world
+    links = twin(scenario, kernel=fake, left_out=lambda s: {}).sim.links.filter(pl.col("name") == "path.dsl/down")
+    dropped = {row["sender"]: row["dropped_packets.aqm"] for row in links.to_dicts()}
+    assert dropped["restarts"] > 0
+    assert (dropped["keeps"] == 0) == (world == "kernel")
+    groups = _with_traffic(playpath.load(scenario), {"validation": "none", "mss": 1000, "notsent_lowat": "16 kB"})
+    (group,) = groups.resolved["traffic"]
+    assert [group[key] for key in ("validation", "mss", "notsent_lowat")] == ["none", 1000, "16 kB"]
+    (group,) = _with_traffic(groups, {"mss": 1400, "notsent_lowat": None}).resolved["traffic"]
+    assert (group["mss"], "notsent_lowat" in group) == (1000, False)

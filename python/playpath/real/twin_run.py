@@ -1,5 +1,6 @@
 """Runs a scenario in both worlds for `playpath twin`. Kernel sessions take as long as their videos, so each is stored when it ends."""
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -206,11 +207,12 @@ def _simulated(
     played: dict[str, Comparison] = {}
     parts = []
     for name in names:
-        validation = _validation_of_the_host(scenario, name, world)
-        if validation not in played:
-            loaded = load(_with_traffic(scenario, validation), seeds=more * len(scenario.seeds))
-            played[validation] = compare(loaded, jobs=jobs, until_decided=False)
-        parts.append((name, played[validation]))
+        settings = _settings_of_the_host(scenario, name, world)
+        key = json.dumps(settings, sort_keys=True)
+        if key not in played:
+            loaded = load(_with_traffic(scenario, settings), seeds=more * len(scenario.seeds))
+            played[key] = compare(loaded, jobs=jobs, until_decided=False)
+        parts.append((name, played[key]))
     first = parts[0][1]
     kept = [seed for seed in first.seeds if seed in seeds or seed not in scenario.seeds]
 
@@ -224,16 +226,26 @@ def _simulated(
     return replace(first, scenario=scenario, table=table, flows=flows, links=links, seeds=kept)
 
 
-def _validation_of_the_host(scenario: Scenario, name: str, world: World) -> str:
-    """Window validation of all flows: on a Linux host it is a single setting, which is the sender's if Linux's TCP sends."""
-    is_linux = not WORLDS[world.name.partition(":")[0]].has_own_endpoint
-    return "none" if is_linux and scenario.sender(name).get("validation", "rfc2861") != "rfc2861" else "rfc2861"
+_OF_THE_HOST = ("sack", "timestamps", "ecn", "notsent_lowat", "receive_buffer", "mss")
+"""Settings of TCP, beside window validation, that a Linux host has once for all flows; of `mss` the smallest."""
 
 
-def _with_traffic(scenario: Scenario, validation: str) -> Scenario:
-    """The scenario with this window validation for all cross traffic over TCP."""
-    groups = scenario.resolved.get("traffic") or []
-    if all(group.get("validation", validation) == validation for group in groups):
-        return scenario
-    hosted = [{**group, "validation": validation} if "validation" in group else group for group in groups]
-    return load({**scenario.resolved, "traffic": hosted})
+def _settings_of_the_host(scenario: Scenario, name: str, world: World) -> dict[str, Any]:
+    """What cross traffic has of the host beside this sender: the sender's settings if Linux's TCP sends, else nothing."""
+    if WORLDS[world.name.partition(":")[0]].has_own_endpoint:
+        return {}
+    sender: Mapping[str, Any] = scenario.sender(name)
+    validation = "rfc2861" if sender.get("validation", "rfc2861") == "rfc2861" else "none"
+    return {"validation": validation, **{key: sender.get(key) for key in _OF_THE_HOST}}
+
+
+def _with_traffic(scenario: Scenario, settings: Mapping[str, Any]) -> Scenario:
+    """The scenario with these settings for all cross traffic over TCP; None: there is no such setting."""
+    groups: Sequence[Mapping[str, Any]] = scenario.resolved.get("traffic") or []
+    hosted = [_hosted(group, settings) if "validation" in group else group for group in groups]
+    return scenario if hosted == groups else load({**scenario.resolved, "traffic": hosted})
+
+
+def _hosted(group: Mapping[str, Any], settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    asked = {**group, **settings, "mss": min(group["mss"], settings.get("mss") or group["mss"])}
+    return {key: value for key, value in asked.items() if settings.get(key, "") is not None}

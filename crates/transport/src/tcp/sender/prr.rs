@@ -20,9 +20,10 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    /// Enter recovery; the window was `prior_cwnd`.
-    pub fn enter(prior_cwnd: u32, ssthresh: f64, in_flight: u32) -> Prr {
-        Prr { prior_cwnd: prior_cwnd.max(1), ssthresh, delivered: 0, out: 0, cwnd: in_flight }
+    /// Enter recovery; the window was `prior_cwnd`, and is until something is delivered.
+    pub fn enter(prior_cwnd: u32, ssthresh: f64) -> Prr {
+        let prior_cwnd = prior_cwnd.max(1);
+        Prr { prior_cwnd, ssthresh, delivered: 0, out: 0, cwnd: prior_cwnd }
     }
 
     /// Window in force, in packets.

@@ -220,8 +220,8 @@ impl Sender {
             let change = self.validator.on_congestion(at.now, self.rtt.srtt(), flight_size, cwnd);
             self.apply(at, change);
         }
-        let (reduced, in_flight) = (self.control.cwnd(), self.in_flight());
-        self.reduction().begin(cwnd, reduced, in_flight);
+        let reduced = self.control.cwnd();
+        self.reduction().begin(cwnd, reduced);
         self.send_cwr = self.features.ecn;
     }
 

@@ -24,9 +24,9 @@ impl Reduction {
     }
 
     /// An episode begins: `cwnd` is the window at its end, `prior_cwnd` the one before.
-    pub fn begin(&mut self, prior_cwnd: f64, cwnd: f64, in_flight: u32) {
+    pub fn begin(&mut self, prior_cwnd: f64, cwnd: f64) {
         match self {
-            Reduction::Prr(prr) => *prr = Prr::enter(prior_cwnd as u32, cwnd, in_flight),
+            Reduction::Prr(prr) => *prr = Prr::enter(prior_cwnd as u32, cwnd),
             Reduction::AtOnce => {}
             Reduction::Inflation(window) => *window = cwnd,
         }

@@ -3,7 +3,7 @@ use super::*;
 /// A window of 10, ssthresh 5: every second delivery sends one packet (RFC 9937: 500 bytes per 1000 delivered).
 #[test]
 fn halves_the_rate_while_above_ssthresh() {
-    let mut prr = Prr::enter(10, 5.0, 9);
+    let mut prr = Prr::enter(10, 5.0);
     let mut in_flight = 9u32;
     let mut sent = vec![];
     for _ in 0..8 {
@@ -24,7 +24,7 @@ fn halves_the_rate_while_above_ssthresh() {
 /// With CUBIC's 0.7 ten deliveries send seven.
 #[test]
 fn follows_the_ratio_of_cubic() {
-    let mut prr = Prr::enter(10, 7.0, 100);
+    let mut prr = Prr::enter(10, 7.0);
     let mut total = 0;
     for _ in 0..10 {
         prr.on_ack(1, 100, false);
@@ -38,7 +38,7 @@ fn follows_the_ratio_of_cubic() {
 /// Below ssthresh: conservation, plus one per safe ACK.
 #[test]
 fn grows_back_by_slow_start_when_safe() {
-    let mut prr = Prr::enter(20, 10.0, 3);
+    let mut prr = Prr::enter(20, 10.0);
     prr.on_ack(1, 2, false);
     assert_eq!(prr.cwnd(), 3); // delivered 1, out 0: one
     prr.on_packet_sent();
