@@ -48,16 +48,16 @@ fn a_report_concerns_the_connections_of_its_session() {
 /// RFC 9293 §3.10.7.4: of a segment only what lies beyond RCV.NXT counts. A request that is not read yet stays the one acknowledged.
 #[test]
 fn data_sent_again_does_not_change_what_was_accepted() {
-    let mut conversation = conversation();
+    let mut connection = connection();
     let mut arrive = |flags, seq, payload: &[u8]| {
         let ack = u32::from(seq > 0);
         let payload_len = payload.len() as u32;
         let segment = Segment { flags, seq, ack, payload_len, window: 65_535, ..Segment::default() };
-        conversation.handle_segment(Time::ZERO, 0, (&segment, &[]), payload);
-        while conversation.transport.poll_segment(Time::ZERO, &mut Segment::default()).is_some() {}
+        connection.handle_segment(Time::ZERO, 0, (&segment, &[]), payload);
+        while connection.transport.poll_segment(Time::ZERO, &mut Segment::default()).is_some() {}
     };
     arrive(Flags::SYN, 0, b"");
     arrive(Flags::ACK, 1, b"GET /a");
     arrive(Flags::ACK, 6, b"bc HTTP");
-    assert_eq!(conversation.incoming.peek(12), b"GET /ac HTTP");
+    assert_eq!(connection.incoming.peek(12), b"GET /ac HTTP");
 }
