@@ -141,6 +141,17 @@ def _sender(random: Random, paths: int) -> str:
     lines = [f'cc = "{cc}"']
     if paths > 1:
         lines.append(f'scheduler = "{random.choice(names("scheduler"))}"')
+    tls = random.choice(["full", "resumed", "early_data"])
+    if random.random() < 0.3:
+        stack, client = (
+            random.choice(["rfc", "quinn", "noq", "ngtcp2", "picoquic"]),
+            random.choice(["rfc", "chromium", "quinn", "ngtcp2"]),
+        )
+        return "\n".join(
+            [*lines, f'transport = {{ name = "quic", stack = "{stack}", client = "{client}", tls = "{tls}" }}']
+        )
+    if random.random() < 0.2:
+        lines.append(f'tls = "{tls}"')
     if random.random() < 0.5:
         lines.append(f'validation = "{random.choice(names("validation"))}"')
     if random.random() < 0.5:
@@ -187,6 +198,7 @@ def faults(record: dict[str, Any], scenario: dict[str, Any]) -> list[str]:
         *(fault for flow in record["flows"] for fault in _of_flow(flow, scenario)),
         *_of_totals(record),
         *(fault for link in record["links"] for fault in _of_link(link, scenario)),
+        *_of_connections(record, scenario),
         *(fault for session in record["sessions"] for fault in _of_session(session, record, scenario)),
     ]
 
@@ -241,6 +253,12 @@ def _of_totals(record: dict[str, Any]) -> Iterator[str]:
     offered = sum(link["offered_packets"] for link in record["links"] if link["name"].endswith("/down"))
     if sent > offered:
         yield f"{sent} packets are sent, {offered} reach a link"
+
+
+def _of_connections(record: dict[str, Any], scenario: dict[str, Any]) -> Iterator[str]:
+    """Where no path has an outage nothing lasts until a connection is given up, and nobody breaks a rule."""
+    if not any("outage" in path for path in scenario["path"]):
+        yield from (warning for warning in record["warnings"] if "broke while in use" in warning)
 
 
 def _of_link(link: dict[str, Any], scenario: dict[str, Any]) -> Iterator[str]:

@@ -54,7 +54,7 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     let topology = simulation.scenario.topology();
     let of_links = topology.links.iter().flat_map(|link| link.doubts());
     let cut_off = cut_off_by_nats(simulation.scenario);
-    let broken = broken_connections(&simulation.net);
+    let broken = broken_connections(&simulation);
     let of_ends = doubts.chain(hidden).chain(cut_off).chain(broken);
     let warnings = of_links.chain(latencies).chain(left_out).chain(of_ends).collect();
     let paths = path_counts(&simulation, &measured, end);
@@ -167,14 +167,17 @@ fn measured_flow(flow: &Flow, dropped_packets: u64, end: Time) -> playpath_recor
     }
 }
 
-/// How many connections broke while they were needed, and the first of these: of the first application, and of the rest.
-fn broken_connections(net: &Network) -> impl Iterator<Item = String> + use<> {
-    let of = |is_first: bool| {
-        let mut broken = net.broken.iter().filter(|(id, ..)| (net.flows[*id as usize].app() == 0) == is_first);
-        let (id, at, why) = broken.next()?;
-        let (name, at, count) = (&net.flows[*id as usize].name, at.as_secs_f64(), 1 + broken.count());
-        let (s, why) = (if count > 1 { "s" } else { "" }, why.map_or(String::new(), |why| format!(": {why}")));
-        Some(format!("{count} connection{s} broke while in use, the first ({name}) at {at:.3} s{why}"))
+/// That connections broke while they were needed, and why. In the same words for every seed, so that a comparison counts its runs.
+fn broken_connections(simulation: &Simulation) -> impl Iterator<Item = String> + use<> {
+    let (net, has_video) = (&simulation.net, simulation.scenario.video.is_some());
+    let of = |is_video: bool| {
+        let is_its = |id: FlowId| (has_video && net.flows[id as usize].app() == 0) == is_video;
+        let mut broken = net.broken.iter().filter(|(id, _)| is_its(*id)).peekable();
+        broken.peek()?;
+        let reasons: BTreeSet<&str> = broken.filter_map(|(_, why)| *why).collect();
+        let why = if reasons.is_empty() { String::new() } else { format!(" ({})", Vec::from_iter(reasons).join(", ")) };
+        let who = if is_video { "video" } else { "traffic" };
+        Some(format!("{who}: connections broke while in use{why}, and others took their place"))
     };
     [of(true), of(false)].into_iter().flatten()
 }

@@ -112,8 +112,8 @@ pub struct Network {
     /// Whether some link notifies the senders of packets that are too big for it (path MTU discovery).
     reports_mtu: bool,
     bindings: BTreeMap<(FlowId, u8), u16>,
-    /// Connections that broke while they were needed: when, and why, where the transport says so.
-    pub broken: Vec<(FlowId, Time, Option<&'static str>)>,
+    /// Connections that broke while they were needed, and why, where the transport says so.
+    pub broken: Vec<(FlowId, Option<&'static str>)>,
     seed: RootSeed,
 }
 
@@ -643,7 +643,7 @@ impl Network {
 
     /// The client's connection broke while the application needed it.
     pub fn note_broken(&mut self, id: FlowId) {
-        self.broken.push((id, self.now, self.flows[id as usize].client().failure()));
+        self.broken.push((id, self.flows[id as usize].client().failure()));
     }
 
     /// An end gives the flow up: it sends a reset, and the other end stops when that arrives.

@@ -254,9 +254,8 @@ fn an_idle_connection_is_given_up() {
         assert_eq!(play(outage_s, keys).flows.len(), connections, "{outage_s} s{keys}");
     }
     let record = play(400, "");
-    let broken = record.flows.len() - 1;
-    let told = format!("{broken} connections broke while in use, the first (video) at 40.965 s: idle timeout");
-    assert!(broken > 0 && record.warnings == [told], "{:?} {:?}", record.flows, record.warnings);
+    let told = "video: connections broke while in use (idle timeout), and others took their place";
+    assert!(record.flows.len() > 1 && record.warnings == [told], "{:?} {:?}", record.flows, record.warnings);
     // The handshake's own probes, which begin anew with each connection, find the path within 16 s of its return.
     assert!((400.0..425.0).contains(&metric(&record, "stall_time_s")), "{:?}", record.metrics);
 }
