@@ -11,6 +11,8 @@ from conftest import SMALL, playpath_command
 
 import playpath
 from playpath.base.errors import InputError, Interrupted
+from playpath.base.metrics import VIDEO_CRITERIA
+from playpath.judge.ranking import Ranker
 from playpath.papers.space import filled
 from playpath.run.tune import Range, _relative_cost, tune
 
@@ -47,14 +49,23 @@ def test_the_best_set_tried_is_returned_and_judged_on_other_seeds():
 
 def test_what_is_shown_of_the_film_counts_only_where_it_differs_noticeably():
     def played(shown, stalled):
-        means = {"played_s": shown, "stall_time_s": stalled}
-        return SimpleNamespace(
-            senders=["one"], ranker=SimpleNamespace(criteria=list(means), mean=lambda _, name: means[name])
-        )
+        values = {"one": {"played_s": [shown] * 2, "stall_time_s": [stalled] * 2}}
+        return SimpleNamespace(senders=["one"], ranker=Ranker(values, VIDEO_CRITERIA))
 
     default = played(25.0, 20.0)
     stalls_less, shows_nothing = (_relative_cost(played(*tried), default) for tried in ((22.0, 10.0), (0.0, 0.0)))
     assert stalls_less < _relative_cost(default, default) < shows_nothing
+
+
+def test_a_better_picture_outweighs_a_little_more_stall_as_in_the_ranking():
+    def played(rate, stalled):
+        columns = {"played_s": 60.0, "stall_time_s": stalled, "mean_rate_kbps": rate}
+        values = {"one": {name: [value] * 2 for name, value in columns.items()}}
+        return SimpleNamespace(senders=["one"], ranker=Ranker(values, VIDEO_CRITERIA))
+
+    default = played(2000.0, 0.5)
+    assert _relative_cost(played(4000.0, 1.0), default) < _relative_cost(default, default)
+    assert _relative_cost(played(2000.0, 1.0), default) > _relative_cost(default, default)
 
 
 def test_it_is_said_where_nothing_is_better_than_the_defaults():

@@ -45,7 +45,11 @@ _POPULATION = 6
 """Population size per parameter; the budget determines the number of generations."""
 
 _ROUNDING = 1e-12
+_OBJECTIVE = 2
+"""Counts up when scores change their meaning."""
 _GUARD = "played_s"
+_LOSS = "preference"
+"""What viewers weigh against each other, as a metric of the ranking (`crates/verdict/src/preference.rs`)."""
 
 Progress = Callable[[int, int], None]
 
@@ -300,7 +304,7 @@ class _Search:
     def _evaluate(self, parameters: Mapping[str, float]) -> float:
         tried = [load(scenario, cc=[_choice(self._cc, parameters)]) for scenario in self._scenarios]
         digests = [scenario.digest for scenario in (*self._scenarios, *tried)]
-        key = hashlib.sha256(json.dumps([playpath.__version__, *digests]).encode()).hexdigest()[:32]
+        key = hashlib.sha256(json.dumps([_OBJECTIVE, playpath.__version__, *digests]).encode()).hexdigest()[:32]
         score = self._scores.get(key)
         if score is None:
             costs = [_relative_cost(self._whole(s), default) for s, default in zip(tried, self._default, strict=True)]
@@ -318,20 +322,35 @@ class _OutOfBudget(Exception):
 
 def _relative_cost(tried: Comparison, default: Comparison) -> float:
     """Sum over the criteria of value / default value, each with a tenth of the weight of the one before. How much of the film is shown
-    counts only where it differs noticeably, as in the ranking: it only keeps a session that shows nothing from winning.
+    counts only where it differs noticeably, as in the ranking: it only keeps a session that shows nothing from winning. What viewers
+    weigh against each other comes before its parts.
     """
-    cost, weight = 0.0, 1.0
-    for name in default.ranker.criteria:
-        value, reference = (c.ranker.mean(c.senders[0], name) for c in (tried, default))
-        if value is None or reference is None:
-            cost += weight * (2.0 if value is None else 1.0)
-        else:
-            margin = metric(name).margin(value, reference)
-            is_passed = name == _GUARD and abs(value - reference) <= margin
-            share = (value + margin) / (reference + margin) if reference + margin > 0 and not is_passed else 1.0
-            cost += weight * (share if metric(name).better != "higher" else 2.0 - share)
-        weight *= _WEIGHT
-    return cost
+    shares = {
+        name: _share(name, *(c.ranker.mean(c.senders[0], name) for c in (tried, default)))
+        for name in default.ranker.criteria
+    }
+    first = [share for name, share in shares.items() if name == _GUARD]
+    rest = [share for name, share in shares.items() if name != _GUARD]
+    return sum(share * _WEIGHT**at for at, share in enumerate([*first, 1.0 + _weighed(tried, default), *rest]))
+
+
+def _share(name: str, value: float | None, reference: float | None) -> float:
+    """A value relative to the default's; below 1 it is better."""
+    if value is None or reference is None:
+        return 2.0 if value is None else 1.0
+    margin = metric(name).margin(value, reference)
+    if reference + margin <= 0 or (name == _GUARD and abs(value - reference) <= margin):
+        return 1.0
+    share = (value + margin) / (reference + margin)
+    return share if metric(name).better != "higher" else 2.0 - share
+
+
+def _weighed(tried: Comparison, default: Comparison) -> float:
+    """How much more is lost of what viewers weigh, in steps of the picture; 0 where they show the same picture."""
+    values = {name: c.ranker.values[c.senders[0]] for name, c in (("tried", tried), ("default", default))}
+    pair = default.ranker.among(values)
+    lost, by_default, played = (pair.mean(*of) for of in (("tried", _LOSS), ("default", _LOSS), ("default", _GUARD)))
+    return 0.0 if lost is None or by_default is None or not played else (lost - by_default) / played
 
 
 def _one_control(ranges: Sequence[Range]) -> str:

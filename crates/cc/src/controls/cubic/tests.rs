@@ -195,3 +195,24 @@ fn linux_keeps_the_epoch_of_a_window_from_outside() {
     (0..8).for_each(|_| script.ack(1));
     assert_eq!(script.cwnd(), 94.0);
 }
+
+/// After a loss at 100 packets half is left, whatever the law; with a c of 100 the window is back at 100 within a second (K is 0.8 s), with
+/// 0.001 it is not (36.8 s). ngtcp2's K is a hundredth.
+#[test]
+fn beta_and_c_hold_in_every_law() {
+    for growth in ["rfc", "linux", "quinn", "noq", "ngtcp2"] {
+        let after_a_second = |c: f64| {
+            let mut script = Script::with("cubic", 100.0, |params| {
+                let set = params.set_word("growth", growth).and(params.set_number("beta", 0.5));
+                set.and(params.set_number("c", c))
+            });
+            script.avoid_congestion_at(100.0);
+            script.lose();
+            script.exit_recovery();
+            assert_eq!(script.cwnd(), 50.0, "{growth}");
+            (0..200).for_each(|_| script.ack_after(Duration::from_millis(5), 1, true));
+            script.cwnd()
+        };
+        assert!(after_a_second(100.0) > after_a_second(0.001) + 10.0, "{growth}");
+    }
+}
