@@ -123,10 +123,16 @@ pub enum Namespace {
 /// The longest name of a network device (IFNAMSIZ without the final zero).
 const LONGEST_DEVICE_NAME: usize = 15;
 
+/// The shortest interval of time series: rows of all links must not keep the loop busy.
+const MIN_SAMPLE: Duration = Duration::from_millis(1);
+
 impl Config {
     /// Parse from JSON. Errors: one line with the position and the reason.
     pub fn parse(text: &str) -> Result<Config, ConfigError> {
         let file: File = serde_json::from_str(text)?;
+        if file.run.sample.is_some_and(|interval| interval < MIN_SAMPLE) {
+            return Err(ConfigError::Sample);
+        }
         let no_files = |name: &str| Err(format!("{name}: a resolved scenario names no files"));
         let scenario = Scenario::parse(&file.scenario.to_string(), &json!({}), &no_files);
         let scenario = scenario.map_err(ConfigError::Scenario)?;

@@ -26,6 +26,8 @@ pub enum ConfigError {
     Unreadable(#[from] io::Error),
     #[error("not a configuration: {0}")]
     Json(#[from] serde_json::Error),
+    #[error("`run.sample`; allowed: 1 ms or more")]
+    Sample,
     #[error("`scenario`: {0}")]
     Scenario(playpath_scenario::ScenarioError),
     #[error("`scenario`: {name}: {source}")]

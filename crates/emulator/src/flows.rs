@@ -9,7 +9,8 @@
 //! Units: bytes of IP packets, nanoseconds. Tested below on synthetic segments, and by the test bed against `tcp_info`.
 
 use playpath_transport::codec::{Packet, TCP};
-use playpath_transport::{Flags, Segment};
+use playpath_transport::mptcp::option::DSS_MAP;
+use playpath_transport::{Flags, MptcpOption, Segment};
 use playpath_units::{Duration, Time};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -33,22 +34,28 @@ struct Table {
 }
 
 /// Changes of path of what a port of the server sends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct PathChanges {
-    /// Between two packets of new data.
-    pub of_new_data: u64,
     /// Between two packets with payload, whatever they carried.
     pub on_the_wire: u64,
-    last_new: Option<u16>,
     last: Option<u16>,
+    /// Data sequence number of each mapping of MPTCP (RFC 8684 section 3.3) → the path that carried it first.
+    mapped: BTreeMap<u64, u16>,
 }
 
 impl PathChanges {
-    fn note(&mut self, path: u16, is_new: bool) {
+    fn note(&mut self, path: u16, option: MptcpOption) {
         self.on_the_wire += u64::from(self.last.replace(path).is_some_and(|last| last != path));
-        if is_new {
-            self.of_new_data += u64::from(self.last_new.replace(path).is_some_and(|last| last != path));
+        if let MptcpOption::Dss { flags, data_seq, .. } = option
+            && flags & DSS_MAP != 0
+        {
+            self.mapped.entry(data_seq).or_insert(path);
         }
+    }
+
+    /// In the order of the data, as the scheduler placed it, and not of the wire, where busy paths alternate whatever it does.
+    pub fn of_data(&self) -> usize {
+        self.mapped.values().zip(self.mapped.values().skip(1)).filter(|(before, after)| before != after).count()
     }
 }
 
@@ -98,9 +105,11 @@ impl Flows {
         let flow = &mut table.flows[index as usize];
         let has_data = !packet.payload.is_empty();
         flow.data_packets += u64::from(has_data);
-        let is_new = has_data && packet.segment(0).map_or(true, |segment| flow.note_sent(&segment, now));
         if has_data {
-            table.switches.entry(packet.source.port()).or_default().note(path, is_new);
+            let segment = packet.segment(0).ok();
+            segment.iter().for_each(|segment| flow.note_sent(segment, now));
+            let option = segment.map_or(MptcpOption::None, |segment| segment.mptcp);
+            table.switches.entry(packet.source.port()).or_default().note(path, option);
         }
         Some(FlowMark { flows: self.clone(), index, has_data })
     }
@@ -132,7 +141,7 @@ impl Flows {
     /// All flows, in the order of appearance, and the changes of path of each port of the server.
     pub fn take(&self) -> (Vec<Flow>, Vec<(u16, PathChanges)>) {
         let mut table = self.0.borrow_mut();
-        let switches = table.switches.iter().map(|(&port, &changes)| (port, changes)).collect();
+        let switches = std::mem::take(&mut table.switches).into_iter().collect();
         (std::mem::take(&mut table.flows), switches)
     }
 }
@@ -190,18 +199,17 @@ impl Flow {
         self.protocol == TCP
     }
 
-    /// A segment with data was sent. Returns whether the data is new.
-    fn note_sent(&mut self, segment: &Segment, now: Time) -> bool {
+    /// A segment with data was sent.
+    fn note_sent(&mut self, segment: &Segment, now: Time) {
         let end = segment.seq.wrapping_add(segment.payload_len);
         if self.highest.is_some_and(|highest| !is_after(end, highest)) {
             let again =
                 self.outstanding.iter_mut().filter(|sent| is_after(sent.end, segment.seq) && !is_after(sent.end, end));
             again.for_each(|sent| sent.is_retransmitted = true);
-            return false;
+            return;
         }
         self.highest = Some(end);
         self.outstanding.push_back(Sent { end, at: now, is_retransmitted: false, is_sacked: false });
-        true
     }
 
     fn note_ack(&mut self, segment: &Segment, now: Time) {

@@ -125,7 +125,7 @@ pub fn report(
 }
 
 fn switches_of((port, changes): &(u16, PathChanges)) -> Value {
-    json!({ "server_port": port, "count": changes.of_new_data, "on_the_wire": changes.on_the_wire })
+    json!({ "server_port": port, "count": changes.of_data(), "on_the_wire": changes.on_the_wire })
 }
 
 /// Why the run does not count.

@@ -65,6 +65,7 @@ pub struct Http {
 
 #[derive(Debug)]
 struct Upload {
+    request: String,
     left: u64,
     size: u64,
     hash: Sha256,
@@ -81,6 +82,14 @@ impl Http {
 
     /// Parse further input. Call again with the unconsumed bytes, and more, until nothing is consumed.
     pub fn handle(&mut self, input: &[u8], store: &Store, date: SystemTime) -> Step {
+        let mut step = self.step(input, store, date);
+        // RFC 9112 §9.3: who speaks HTTP/1.0 takes it that the connection ends with an answer that does not say this.
+        let is_old = |answer: &&mut Answer| !answer.is_last && answer.request.ends_with(" HTTP/1.0");
+        step.answer.as_mut().filter(is_old).into_iter().for_each(|answer| answer.add("Connection", "keep-alive"));
+        step
+    }
+
+    fn step(&mut self, input: &[u8], store: &Store, date: SystemTime) -> Step {
         if self.upload.is_some() {
             return self.read_upload(input, date);
         }
@@ -137,7 +146,8 @@ impl Http {
             return Some(plain("413 Content Too Large", "", true, date));
         }
         let reports = is_reports.then(Vec::new);
-        self.upload = Some(Upload { left: size, size, hash: Sha256::new(), is_last: asked.is_last, reports });
+        let (request, is_last) = (asked.head.first.clone(), asked.is_last);
+        self.upload = Some(Upload { request, left: size, size, hash: Sha256::new(), is_last, reports });
         // RFC 9110 §10.1.1: of a client that may not know it, it counts for nothing.
         let expects = asked.head.minor > 0
             && asked.head.field("expect").is_some_and(|text| text.eq_ignore_ascii_case("100-continue"));
@@ -160,10 +170,10 @@ impl Http {
     }
 
     fn finish_upload(&mut self, date: SystemTime) -> Option<Answer> {
-        let Upload { size, hash, is_last, reports, .. } = self.upload.take()?;
+        let Upload { request, size, hash, is_last, reports, .. } = self.upload.take()?;
         if let Some(reports) = reports {
             let reports = Some(String::from_utf8_lossy(&reports).into_owned());
-            return Some(Answer { reports, ..plain("204 No Content", "", is_last, date) });
+            return Some(Answer { request, reports, ..plain("204 No Content", "", is_last, date) });
         }
         let hash = hash.finalize().iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
         let body = format!("{{\"bytes\":{size},\"sha256\":\"{hash}\"}}\n");
@@ -171,6 +181,7 @@ impl Http {
         Some(Answer {
             head: head("200 OK", &headers, is_last, date),
             body: Some((body.len() as u64, Source::Bytes(body.into_bytes().into()))),
+            request,
             is_last,
             status: 200,
             ..Answer::default()

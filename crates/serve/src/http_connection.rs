@@ -251,6 +251,7 @@ impl HttpConnection {
         if self.transport.bytes_acked() > self.acked {
             (self.acked, self.moved) = (self.transport.bytes_acked(), now);
         }
+        self.write(now); // what waited for room: the next request is read behind it
         // HTTP/2 has other requests, and windows, while an answer is written.
         while self.stage == Stage::Serving
             && (self.two.is_some() || self.has_written_all())

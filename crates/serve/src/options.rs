@@ -77,7 +77,7 @@ pub struct Arguments {
     #[arg(long)]
     pub no_http2: bool,
     /// Largest packet.
-    #[arg(long, default_value = "1500", value_parser = clap::value_parser!(u32).range(576..=65_535))]
+    #[arg(long, default_value = "1500", value_parser = clap::value_parser!(u32).range(MIN_MTU..=65_535))]
     pub mtu: u32,
     /// Maximum number of connections at a time.
     #[arg(long, default_value = "1024", value_parser = clap::value_parser!(u32).range(1..=65_536))]
@@ -276,6 +276,9 @@ fn alternative(text: &str) -> Result<String, String> {
         _ => Err("a port, or HOST:PORT".into()),
     }
 }
+
+/// The smallest `mss` of a scenario, and the headers of IPv4 and TCP.
+const MIN_MTU: i64 = 88 + 40;
 
 /// Datagrams of 1200 bytes (RFC 9000 section 14) in IPv6 and UDP.
 const MIN_MTU_OF_QUIC: u32 = quic::server::MIN_INITIAL as u32 + quic::server::HEADERS;

@@ -13,7 +13,7 @@ use playpath_video::cmsd::Cmsd;
 use proptest::prelude::*;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use support::{Client, Site, converse, packet};
+use support::{Client, Site, converse, converse_from, packet};
 
 const GET: &str = "GET /clip HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
@@ -36,6 +36,18 @@ fn files_arrive_whole_and_connections_end() {
         assert!(client.body() == site.clip, "{} bytes", client.received.len());
         assert!(client.has(Event::PeerClosed));
     }
+}
+
+/// RFC 9112 §9.3.2: more requests at once than the send buffer holds answers to, and no more to come.
+#[test]
+fn requests_in_a_row_are_answered_to_the_last_after_a_half_close() {
+    let mut site = Site::new("row", 200_000, Limits::default());
+    let mut clients = [client(1, &"GET /clip HTTP/1.1\r\nHost: a\r\n\r\n".repeat(30))];
+    let opened = converse(&mut site, &mut clients, Time::from_millis(25), || false);
+    clients[0].tcp.close();
+    converse_from(&mut site, &mut clients, (opened, Time::from_secs(50)), || false);
+    let answers = clients[0].received.windows(15).filter(|part| part == b"HTTP/1.1 200 OK").count();
+    assert_eq!((answers, clients[0].has(Event::PeerClosed)), (30, true));
 }
 
 #[test]

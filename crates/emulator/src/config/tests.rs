@@ -93,3 +93,13 @@ fn what_is_wrong_is_said_in_one_line() {
         assert!(!message.contains('\n'), "{message}");
     }
 }
+
+#[test]
+fn a_series_has_a_thousand_rows_a_second_at_most() {
+    for (interval, is_allowed) in [("0 s", false), ("0.999 ms", false), ("1 ms", true), ("auto", true)] {
+        let run = format!(r#"{{"sample": "{interval}"}}, "ends": [{{"path": "a", {ENDS}}}]"#);
+        let text = format!(r#"{{"scenario": {{"traffic": [{{"kind": "bulk"}}], "path": [{PATH}]}}, "run": {run}}}"#);
+        let found = Config::parse(&text).map(drop).map_err(|error| error.to_string());
+        assert_eq!(found, if is_allowed { Ok(()) } else { Err("`run.sample`; allowed: 1 ms or more".into()) });
+    }
+}

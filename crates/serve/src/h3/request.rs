@@ -124,14 +124,11 @@ impl Request {
         self.announced = announced(fields);
         self.priority = fields.iter().find(|(name, _)| name == "priority").map(|(_, value)| priority(value));
         let is_safe = ["GET ", "HEAD ", "OPTIONS "].iter().any(|method| head.starts_with(method));
-        let mut answer = if self.is_early && !is_safe {
+        let answer = if self.is_early && !is_safe {
             Some(too_early(head.lines().next().unwrap_or_default(), date))
         } else {
             self.http.handle(head.as_bytes(), store, date).answer
         };
-        if let Some(answer) = &mut answer {
-            answer.request = answer.request.replace("HTTP/1.1", "HTTP/3");
-        }
         outcome(answer)
     }
 }
@@ -140,7 +137,10 @@ fn outcome(answer: Option<Answer>) -> Outcome {
     match answer {
         None => Outcome::Nothing,
         Some(answer) if answer.status == 0 => Outcome::Continue,
-        Some(answer) => Outcome::Answer(Box::new(answer)),
+        Some(answer) => {
+            let request = answer.request.replace("HTTP/1.1", "HTTP/3");
+            Outcome::Answer(Box::new(Answer { request, ..answer }))
+        }
     }
 }
 

@@ -172,12 +172,31 @@ fn an_upload_is_measured() {
     assert!(handle("ab").answer.is_none());
     let last = handle("cGET / HTTP/1.1");
     assert_eq!(last.consumed, 1);
-    let Some((_, Source::Bytes(body))) = last.answer.unwrap().body else { panic!() };
+    let answer = last.answer.unwrap();
+    assert_eq!(answer.request, "PUT /x HTTP/1.1");
+    let Some((_, Source::Bytes(body))) = answer.body else { panic!() };
     // sha256sum of "abc" (FIPS 180-4, appendix B.1).
     let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert_eq!(body[..], *format!("{{\"bytes\":3,\"sha256\":\"{hash}\"}}\n").as_bytes());
     let older = handle("PUT /x HTTP/1.0\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
     assert!(older.answer.is_none(), "RFC 9110 §10.1.1: HTTP/1.0 knows no interim responses");
+}
+
+/// RFC 9112 §9.3: it ends with the answer, unless both say otherwise.
+#[test]
+fn a_connection_of_http_1_0_is_kept_where_both_say_so() {
+    let site = Site::new("older");
+    for (request, told) in [
+        ("GET /clip.mp4 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive"),
+        ("PUT /x HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n", "keep-alive"),
+        ("GET /clip.mp4 HTTP/1.0\r\n\r\n", "close"),
+        ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n", ""),
+    ] {
+        let answer = site.answer(request);
+        assert_eq!(answer.is_last, told == "close", "{request}");
+        let said = answer.head.split("\r\n").find_map(|line| line.strip_prefix("Connection: "));
+        assert_eq!(said.unwrap_or_default(), told, "{request}");
+    }
 }
 
 /// In two pieces; another request behind it.

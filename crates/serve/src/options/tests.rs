@@ -9,3 +9,12 @@ fn where_http3_is_spoken() {
         assert!(alternative(wrong).is_err(), "{wrong}");
     }
 }
+
+/// A scenario's `mss` is 88 or more, and so much smaller than a packet of IPv4.
+#[test]
+fn packets_hold_the_smallest_segment_of_a_scenario() {
+    for (mtu, is_allowed) in [("127", false), ("128", true), ("65535", true)] {
+        let parsed = <Arguments as clap::Parser>::try_parse_from(["playpath-serve", ".", "--mtu", mtu]);
+        assert_eq!(parsed.is_ok(), is_allowed, "{mtu}");
+    }
+}

@@ -85,7 +85,7 @@ class FlowReport(TypedDict):
 
 
 class SwitchReport(TypedDict):
-    """Switches between paths on a server port: of new data (`count`), and of all data packets (`on_the_wire`)."""
+    """Switches between paths on a server port: in the order of the data (`count`), and of all data packets (`on_the_wire`)."""
 
     server_port: int
     count: int

@@ -116,7 +116,7 @@ def _sessions(measured: Measured) -> Iterator[measured_types.MeasuredSession]:
 
 
 def _paths(measured: Measured) -> PathCounts:
-    """Path counts of the carrier and of the emulator: switches between paths of new data, and of all data packets."""
+    """Path counts of the carrier and of the emulator: switches between paths in the order of the data, and of all data packets."""
     changes = [entry for entry in measured.report.get("switches", []) if entry["server_port"] in measured.video_ports]
     seen: PathCounts = {
         "path_switches": sum(entry["count"] for entry in changes),

@@ -109,7 +109,8 @@ fn who_expects_it_is_told_to_go_on() {
     assert!(matches!(found, Ok((_, Outcome::Continue))));
     assert!(matches!(request.handle(&[0x00, 0x03], &store, SystemTime::UNIX_EPOCH), Ok((2, Outcome::Nothing))));
     let found = request.handle(b"abc", &store, SystemTime::UNIX_EPOCH);
-    assert!(matches!(found, Ok((3, Outcome::Answer(answer))) if answer.status == 200));
+    let Ok((3, Outcome::Answer(answer))) = found else { panic!() };
+    assert_eq!((answer.status, answer.request.as_str()), (200, "PUT /clip.mp4 HTTP/3"));
     let mut out = Outgoing::default();
     put_continue(&mut out);
     let mut bytes = vec![0; out.end() as usize];
