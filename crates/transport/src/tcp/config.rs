@@ -156,7 +156,7 @@ pub struct RtoConfig {
     /// Timeout before the first sample.
     pub initial: Duration,
     pub variance: RtoVariance,
-    /// Clock tick that samples and timeouts are rounded to; zero: none.
+    /// Clock tick that samples, one per window, and timeouts are rounded to; zero: none, and a sample for each ACK.
     pub tick: Duration,
     /// An expiry while the window is being reduced leaves threshold and undo as they are (Linux, `tcp_enter_loss`); otherwise it
     /// reduces anew (RFC 5681 §3.1).

@@ -4,7 +4,8 @@
 //! Differences from the reference:
 //! 1. `RtoVariance::Linux`: the deviation term 4·RTTVAR is floored at `min`, follows the largest deviation of a round at
 //!    once, decays by a quarter once per round, and a sample below SRTT counts an eighth of its excess deviation.
-//! 2. `tick`: samples and timeouts are rounded to the tick of a coarse clock, as ns-2 does.
+//! 2. `tick`: samples and timeouts are rounded to the tick of a coarse clock, which times one packet per window, as in ns-2
+//!    (tcp.cc, `rtt_active_`).
 //!
 //! Units: ns. Tested here with the worked numbers of RFC 6298's equations.
 
@@ -21,7 +22,7 @@ pub(crate) struct RttEstimator {
     deviation: Duration,
     /// Largest `deviation` × 4 of the round (Linux `mdev_max`).
     round_max: Duration,
-    /// The Linux round ends when this offset is acknowledged.
+    /// The Linux round, or the window in which a coarse clock times one packet, ends when this offset is acknowledged.
     round_end: u64,
     /// SRTT + deviation term, rounded and bounded; without backoff.
     base_rto: Duration,
@@ -67,6 +68,12 @@ impl RttEstimator {
     /// Take a sample. `una` and `nxt` bound the round for the Linux rules.
     #[inline(always)]
     pub fn add_sample(&mut self, sample: Duration, una: u64, nxt: u64, config: &RtoConfig) {
+        if !config.tick.is_zero() {
+            if !self.srtt.is_zero() && una <= self.round_end {
+                return;
+            }
+            self.round_end = nxt;
+        }
         let sample = round_to_tick(sample, config.tick);
         if self.srtt.is_zero() {
             self.first_sample(sample, nxt, config);

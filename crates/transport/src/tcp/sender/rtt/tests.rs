@@ -49,6 +49,23 @@ fn ns2_rounds_to_its_tick() {
     assert_eq!((rtt.srtt, rtt.rto(&config)), (ms(50), ms(200)));
 }
 
+/// The first packet of a window meets no queue, and only it is timed.
+#[test]
+fn ns2_times_one_packet_per_window() {
+    let config = Config::ns2().rto;
+    let mut rtt = RttEstimator::new(&config);
+    rtt.add_sample(ms(200), 1000, 4000, &config);
+    // SRTT 200, RTTVAR 100.
+    assert_eq!(rtt.rto(&config), ms(600));
+    for una in [2000, 3000, 4000] {
+        rtt.add_sample(ms(300), una, 10_000, &config);
+        assert_eq!(rtt.srtt, ms(200));
+    }
+    rtt.add_sample(ms(200), 5000, 11_000, &config);
+    // The first packet behind 4000: RTTVAR = 3/4*100 = 75, RTO = 200 + 300.
+    assert_eq!((rtt.srtt, rtt.rto(&config)), (ms(200), ms(500)));
+}
+
 #[test]
 fn backoff_doubles_and_a_sample_clears_it() {
     let config = Config::linux().rto;
