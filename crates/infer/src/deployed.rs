@@ -22,7 +22,7 @@ pub struct Deployed {
     pub mss: f64,
     /// Bytes of headers that a segment has on the link.
     pub header: f64,
-    /// If the control has no pacing rate of its own, the transport paces at so many times `cwnd / srtt`; `None`: no pacing.
+    /// If the control has no pacing rate of its own, the transport paces at this many times `cwnd / srtt`; `None`: no pacing.
     pub paced_by: Option<f64>,
     /// Packets that a pacer lets go at once.
     pub burst: f64,

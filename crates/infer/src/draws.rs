@@ -108,7 +108,7 @@ pub(crate) struct Shown {
     pub until_s: f64,
     /// Share of sent packets that overflow the queue in a play with the neighbour.
     pub again: f64,
-    /// Deviation of a transfer's time beside the neighbour, as a share.
+    /// Deviation of a transfer's time with the neighbour, as a share.
     pub uneven: f64,
 }
 
@@ -256,8 +256,8 @@ fn pick<T: Copy>(weighed: impl Iterator<Item = (T, f64)> + Clone, stream: &mut S
 fn pick_loss(losses: &[(f64, f64)], stream: &mut Stream) -> f64 {
     let index = pick(losses.iter().enumerate().map(|(index, one)| (index, one.1)), stream);
     let at = losses[index].0;
-    let beside = losses.get(index + 1).or(index.checked_sub(1).map(|before| &losses[before])).map_or(at, |one| one.0);
-    if at > 0.0 && beside > 0.0 { at * libm::pow(beside / at, stream.uniform() - 0.5) } else { at }
+    let adjacent = losses.get(index + 1).or(index.checked_sub(1).map(|before| &losses[before])).map_or(at, |one| one.0);
+    if at > 0.0 && adjacent > 0.0 { at * libm::pow(adjacent / at, stream.uniform() - 0.5) } else { at }
 }
 
 /// `model`: deviation of the times of a whole session.

@@ -247,9 +247,9 @@ impl<'a> Played<'a> {
     /// Average the drops with those at the adjacent rates, because at which packet a queue overflows is random.
     fn average_drops(&mut self) {
         for index in 0..self.at.len() {
-            let beside = index.saturating_sub(1)..(index + 2).min(self.at.len());
+            let adjacent = index.saturating_sub(1)..(index + 2).min(self.at.len());
             let mean = |transfer: usize| {
-                self.at[beside.clone()].iter().map(|play| play.dropped[transfer]).sum::<f64>() / beside.len() as f64
+                self.at[adjacent.clone()].iter().map(|play| play.dropped[transfer]).sum::<f64>() / adjacent.len() as f64
             };
             self.at[index].around = (0..self.what.transfers.len()).map(mean).collect();
         }

@@ -34,7 +34,7 @@ impl Reading {
 
 /// Queue limits with their prior probabilities: bottlenecks hold from a few packets to many hundreds.
 const QUEUES: [(u32, f64); 4] = [(15, 0.12), (45, 0.28), (130, 0.38), (400, 0.22)];
-/// The same with a neighbour; without the queue of 15 packets, in which a neighbour delays nobody.
+/// The same with a neighbour; without the queue of 15 packets, in which a neighbour causes no delay.
 const SHARED_QUEUES: [(u32, f64); 3] = [(45, 0.3), (130, 0.45), (400, 0.25)];
 /// Range of the random-loss share relative to the share estimated from the transfers; and its prior range, uniform in the logarithm.
 const AROUND: (f64, f64) = (0.25, 4.0);
@@ -81,7 +81,7 @@ pub(crate) fn readings(transfers: &[Transfer], again: Option<f64>) -> Vec<Readin
             believed: belief * alone.believed * (1.0 - NOISY),
             ..alone
         });
-        let loss = beside_bursts(transfers).unwrap_or(share).clamp(LOSSES.0, LOSSES.1);
+        let loss = loss_outside_bursts(transfers).unwrap_or(share).clamp(LOSSES.0, LOSSES.1);
         let queues = &NOISY_QUEUES[..if share > APART * loss { 2 } else { 1 }];
         let believed = NOISY * alone.believed / queues.len() as f64;
         let noise = queues.iter().map(|&queue| Reading { loss, queue: Some(queue), believed, ..alone });
@@ -113,7 +113,7 @@ pub(crate) fn unseen_noise(window: f64, rtt_s: f64) -> Option<Reading> {
 
 /// The likeliest random-loss share: the count of each transfer is Poisson distributed unless there was a burst. A sender that overflows the
 /// queue in some transfers shows the random losses in the others. `None`: no transfer has a count.
-fn beside_bursts(transfers: &[Transfer]) -> Option<f64> {
+fn loss_outside_bursts(transfers: &[Transfer]) -> Option<f64> {
     let counted: Vec<(f64, f64)> =
         transfers.iter().filter_map(|t| t.again.map(|again| (again, libm::ceil(t.bytes / PAYLOAD)))).collect();
     let likely = |loss: f64| -> f64 {

@@ -150,10 +150,11 @@ pub fn infer(logged: &[Transfer], deployed: &Deployed, settings: &Settings) -> P
     let best = found.iter().max_by(|a, b| a.share.total_cmp(&b.share)).expect("one at least");
     let of = |reading: &Reading| found.iter().filter(|d| d.reading == *reading).map(|d| d.share).sum::<f64>();
     // Under the other readings, the evidence includes the retransmission counts as well.
-    let beside = best.shown.map_or(0.0, |shown| session.log_likelihood_of_counts(transfers, shown.again));
+    let retransmissions = best.shown.map_or(0.0, |shown| session.log_likelihood_of_counts(transfers, shown.again));
     Posterior {
         lasts_s: transfers.iter().map(Transfer::end_s).fold(0.0, f64::max),
-        evidence: best.explained.iter().map(|one| one.1.evidence).sum::<f64>() / best.explained.len() as f64 + beside,
+        evidence: best.explained.iter().map(|one| one.1.evidence).sum::<f64>() / best.explained.len() as f64
+            + retransmissions,
         readings: all.iter().map(|reading| (*reading, of(reading))).collect(),
         noise: best.candidates[0].noise,
         unexplained: best.explained[0].1.unexplained,
@@ -193,12 +194,13 @@ impl Session<'_> {
             alone(reading, points)
         };
         let (mut rtt_under_queues, mut rtt_under_noise) = (None, None);
-        let (beside, alone_ones): (Vec<Reading>, Vec<Reading>) =
+        let (with_neighbour, without_neighbour): (Vec<Reading>, Vec<Reading>) =
             readings.iter().partition(|reading| reading.has_neighbour);
-        let (noisy, others): (Vec<Reading>, Vec<Reading>) = alone_ones.iter().partition(|reading| reading.loss > 0.0);
+        let (noisy, others): (Vec<Reading>, Vec<Reading>) =
+            without_neighbour.iter().partition(|reading| reading.loss > 0.0);
         let mut scored: Vec<ScoredReading> = others.iter().map(first).collect();
-        if !beside.is_empty() {
-            scored.extend(self.shared(&beside, &plain, base, &late));
+        if !with_neighbour.is_empty() {
+            scored.extend(self.shared(&with_neighbour, &plain, base, &late));
         }
         self.weigh_shared_queues(&mut scored);
         let mut likely = likely_ones(scored, MIN_LIKELIHOOD_AT_ONE_RTT);
@@ -235,10 +237,10 @@ impl Session<'_> {
     /// Score readings with a neighbour; `plain` are the points of the session's own share of the link.
     fn shared(&self, readings: &[Reading], plain: &[Point], base: f64, late: &[f64]) -> Vec<ScoredReading> {
         let sample = &self.logged[..self.sample(usize::MAX, SHORT).len()];
-        let beside = |reading: &Reading| {
+        let with_neighbour = |reading: &Reading| {
             Shared::new(sample, self.deployed, &self.neighbour, base, reading.queue.unwrap_or(u32::MAX))
         };
-        let all: Vec<Shared> = readings.iter().map(beside).collect();
+        let all: Vec<Shared> = readings.iter().map(with_neighbour).collect();
         let uneven = UNEVEN_SHARE * all.iter().map(|shared| shared.uneven).sum::<f64>() / all.len() as f64;
         let points = self.uneven(plain, base, uneven);
         let times = evidence_of(&points);

@@ -4,7 +4,7 @@ use super::flow::{Flow, Sent};
 use super::time;
 use playpath_cc::{CongestionEvent, PacketLost, RecoveryExit, RecoveryWindow};
 
-/// A loss recovery, in which proportional rate reduction says what may be sent (RFC 6937), unless the control does.
+/// A loss recovery, in which proportional rate reduction determines what may be sent (RFC 6937), unless the control does.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recovery {
     /// The recovery ends when all packets before this position are delivered, lost ones by retransmission, so that it lasts a round trip

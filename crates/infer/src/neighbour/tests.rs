@@ -45,8 +45,8 @@ fn nobody_waits_for_a_neighbour_that_has_not_begun() {
     assert!((0.055..0.152).contains(&later), "{later}");
 }
 
-/// A sender serves 24 segments beside CUBIC, which was there for 5 s when they began, over 12 Mbit/s and a round trip of 50 ms.
-fn played_beside_cubic(sender: &Deployed) -> (Vec<Transfer>, Settings) {
+/// A sender serves 24 segments with CUBIC as its neighbour, which was there for 5 s when they began, over 12 Mbit/s and a round trip of 50 ms.
+fn played_with_cubic(sender: &Deployed) -> (Vec<Transfer>, Settings) {
     let (cubic, rtt_s) = (Deployed::linux("cubic").unwrap(), 0.05);
     let mut connection = Connection::new(sender, Link::new(12e6, rtt_s).queueing(Some(100)).shared_with(&cubic, 0));
     let mut at_s = 0.0;
@@ -67,11 +67,11 @@ fn played_beside_cubic(sender: &Deployed) -> (Vec<Transfer>, Settings) {
 #[test]
 fn a_session_beside_a_neighbour_is_given_back_by_its_draws() {
     let cubic = Deployed::linux("cubic").unwrap();
-    let (transfers, settings) = played_beside_cubic(&cubic);
+    let (transfers, settings) = played_with_cubic(&cubic);
     let found = infer(&transfers, &cubic, &settings);
     let shared: Vec<_> = found.draws.iter().filter(|draw| draw.reading.has_neighbour).collect();
     assert!(shared.len() > 30, "{:?}", found.readings);
-    // What overflows the queue beside a neighbour is no noise as well.
+    // Packets that a neighbour pushes out of the queue do not count as random losses as well.
     let noise = shared.iter().map(|draw| draw.reading.loss).sum::<f64>() / shared.len() as f64;
     let again = settings.retransmitted.unwrap();
     assert!(noise < 0.25 * again, "{noise} of {again}");
@@ -84,7 +84,7 @@ fn a_session_beside_a_neighbour_is_given_back_by_its_draws() {
 fn a_session_beside_a_neighbour_is_likelier_under_the_sender_that_played_it() {
     let senders = ["cubic", "bbr"].map(|name| Deployed::linux(name).unwrap());
     for (own, other) in [(&senders[0], &senders[1]), (&senders[1], &senders[0])] {
-        let (transfers, settings) = played_beside_cubic(own);
+        let (transfers, settings) = played_with_cubic(own);
         let of = |sender: &Deployed| infer(&transfers, sender, &settings).evidence;
         assert!(of(own) > of(other) + 1.0, "{}: {} and {}", own.control.name, of(own), of(other));
     }

@@ -30,7 +30,7 @@ fn losses_that_nobody_counted_are_those_that_hold_the_window() {
     assert!((found.loss - 0.00375).abs() < 1e-9 && found.believed == NOISY, "{found:?}");
     // With 300 ms: 0.3 x 0.0198 = 0.59 %.
     assert!((unseen_noise(20.0, 0.3).unwrap().loss - 0.0059).abs() < 1e-4);
-    // A window of 1000 packets is nobody's that loses 0.02 %; of 3 packets nobody's that loses 5 %.
+    // With a loss of 0.02 % no window reaches 1000 packets; with 5 % none is as small as 3.
     assert_eq!((unseen_noise(1000.0, 0.001), unseen_noise(3.0, 0.05)), (None, None));
 }
 
