@@ -237,9 +237,7 @@ fn warnings(measured: &Measurements) -> Vec<String> {
         let limit = limit.as_secs_f64();
         warnings.push(format!("the video was not played to its end within {limit} s: the run was cut off"));
     }
-    // A handshake that times out has lost packets, which a flow does not count.
-    let has_loss =
-        |flow: &Flow| flow.is_measured && flow.dropped_packets + flow.retransmitted_packets + flow.rto_count > 0;
+    let has_loss = |flow: &Flow| flow.is_measured && flow.dropped_packets + flow.retransmitted_packets > 0;
     let is_felt = |link: &LinkRecord| link.mean_queue_packets >= 0.01 || link.dropped_packets.values().any(|&n| n > 0);
     if !measured.sessions.is_empty()
         && !measured.links.is_empty()
