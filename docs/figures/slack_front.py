@@ -1,6 +1,6 @@
 """Viewers against neighbours: all senders on drawn scenes. Prints the tables of docs/appendix/slack.md and draws its figure.
 
-Usage: python docs/figures/slack_front.py STORE [search | quic | chance]    (needs playpath installed; twenty minutes of a core)
+Usage: python docs/figures/slack_front.py STORE [search | quic | chance]    (needs playpath installed; five minutes of a core)
 
 On the even ones of the first 84 scenes Slack's parameters are searched (`search`); all senders are judged on the odd ones and on 84
 drawn later, with `quic` some of them over QUIC; `chance` tells how often the best sender there could be would seem beaten. STORE is a
@@ -431,13 +431,13 @@ def _alone(index: int, seed: int, taken: float) -> Row:
 
 LABELS = {
     "cubic": (-9, -7, "right"),
-    "newreno": (-9, 8, "right"),
+    "newreno": (-3, -18, "right"),
     "compound": (0, 9, "left"),
     "westwood": (9, -8, "left"),
     "ledbatpp": (-10, -3, "right"),
     "slack": (-4, -22, "center"),
     "ccplca": (-16, -3, "right"),
-    "sammy": (-9, -11, "right"),
+    "sammy": (-9, -3, "right"),
     "bbr3": (-4, 11, "left"),
 }
 """Where a name stands beside its point, in points; right of it without a word."""
