@@ -431,7 +431,7 @@ def _alone(index: int, seed: int, taken: float) -> Row:
 
 LABELS = {
     "cubic": (-9, -7, "right"),
-    "newreno": (-3, -18, "right"),
+    "newreno": (13, -2, "left"),
     "compound": (0, 9, "left"),
     "westwood": (9, -8, "left"),
     "ledbatpp": (-10, -3, "right"),

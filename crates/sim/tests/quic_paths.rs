@@ -93,7 +93,8 @@ fn a_request_from_another_port_is_reset() {
     let reset: Vec<_> = plays.filter(|record| says(record, "broke while in use")).collect();
     assert!(reset.len() >= 3, "{}", reset.len());
     for record in &reset {
-        assert!(record.flows.len() == 2 && !says(record, "not played to its end"), "{:?}", record.warnings);
+        // One seed's player has abandoned a request before, and with it a connection.
+        assert!(record.flows.len() >= 2 && !says(record, "not played to its end"), "{:?}", record.warnings);
     }
 }
 
@@ -302,11 +303,11 @@ fn a_new_mptcp_connection_begins_on_a_path_that_works() {
 /// With a send buffer that never grew it gave 47 packets per round trip, and the film stood three times as long.
 #[test]
 fn linuxs_scheduler_fills_the_path_that_is_left() {
-    let text = |sender: &str| {
+    let text = |sender: &str, at: f64| {
         format!(
             "[video]\nrate = \"10 Mbit/s\"\nduration = \"40 s\"\n\
              [player]\nkind = \"dash\"\nladder = \"10 Mbit/s\"\nsegment = \"2 s\"\nfull_level = \"4 s\"\n\
-             [[path]]\nname = \"wifi\"\nrate = \"25 Mbit/s\"\nrtt = \"20 ms\"\nqueue = \"60 ms\"\noutage = {{ from = \"9 s\" }}\n\
+             [[path]]\nname = \"wifi\"\nrate = \"25 Mbit/s\"\nrtt = \"20 ms\"\nqueue = \"60 ms\"\noutage = {{ from = \"{at} s\" }}\n\
              [[path]]\nname = \"lte\"\nrate = \"12 Mbit/s\"\nrtt = \"60 ms\"\nqueue = \"200 ms\"\n\
              [[sender]]\nname = \"s\"\ncc = \"cubic\"\n{sender}\n"
         )
@@ -314,9 +315,13 @@ fn linuxs_scheduler_fills_the_path_that_is_left() {
     for transport in ["tcp", "quic"] {
         let stalls = |scheduler: &str| {
             let sender = format!("scheduler = \"{scheduler}\"\ntransport = \"{transport}\"");
-            let record = play(&text(&sender), "s", 1, Tracing::Off);
-            check_conservation(&record);
-            metric(&record, "stall_time_s")
+            // Once before, twice within a segment's transfer.
+            let at = |at: f64| {
+                let record = play(&text(&sender, at), "s", 1, Tracing::Off);
+                check_conservation(&record);
+                metric(&record, "stall_time_s")
+            };
+            [9.0, 9.7, 10.2].map(at).iter().sum::<f64>()
         };
         let (linux, lowest_rtt) = (stalls("linux"), stalls("dft"));
         assert!(linux < 1.6 * lowest_rtt, "{transport}: {linux} s, {lowest_rtt} s under dft");
