@@ -388,13 +388,15 @@ impl Connection {
         self.establish(at, (self.opening.retries > 1).then_some(1.0));
     }
 
-    /// Of a repeated SYN only the echoed timestamp tells which one was answered (Karn's rule).
+    /// Of a repeated SYN only the echoed timestamp tells which one was answered (Karn's rule); one older than the first SYN tells nothing.
     fn handshake_rtt(&self, now: Time, segment: &Segment) -> Option<Duration> {
+        let opened_at = self.opening.opened_at;
         if self.opening.retries == 0 {
-            return Some(now.saturating_since(self.opening.opened_at));
+            return Some(now.saturating_since(opened_at));
         }
         let timestamps = segment.timestamps.filter(|_| self.sender.features().timestamps)?;
-        Some(Duration::from_micros(timestamp(now).wrapping_sub(timestamps.echo).into()))
+        let age = timestamp(now).wrapping_sub(timestamps.echo);
+        (age <= timestamp(now).wrapping_sub(timestamp(opened_at))).then(|| Duration::from_micros(age.into()))
     }
 
     fn establish(&mut self, at: Moment<'_>, window: Option<f64>) {
