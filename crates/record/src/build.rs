@@ -238,11 +238,12 @@ fn warnings(measured: &Measurements) -> Vec<String> {
         warnings.push(format!("the video was not played to its end within {limit} s: the run was cut off"));
     }
     let has_loss = |flow: &Flow| flow.is_measured && flow.dropped_packets + flow.retransmitted_packets > 0;
-    let is_felt = |link: &LinkRecord| link.mean_queue_packets >= 0.01 || link.dropped_packets.values().any(|&n| n > 0);
+    let queues_or_drops =
+        |link: &LinkRecord| link.mean_queue_packets >= 0.01 || link.dropped_packets.values().any(|&n| n > 0);
     if !measured.sessions.is_empty()
         && !measured.links.is_empty()
         && !measured.flows.iter().any(has_loss)
-        && !measured.links.iter().any(is_felt)
+        && !measured.links.iter().any(queues_or_drops)
     {
         warnings
             .push("no packet was lost and no queue filled: this path cannot show a difference between senders".into());

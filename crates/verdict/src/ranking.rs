@@ -351,7 +351,7 @@ impl Ranker {
             let left_to = order.iter().copied().find(|by| self.proof == Proof::Bets && proofs[other][*by]);
             let (by, metric) = match (relation, left_to) {
                 (Relation::Open, Some(by)) => (by, self.first_difference(other, by).1),
-                (Relation::Open, None) => (best, metric.map(|metric| self.told_by(other, best, metric))),
+                (Relation::Open, None) => (best, metric.map(|metric| self.reported_criterion(other, best, metric))),
                 _ => (best, metric),
             };
             match relation {
@@ -396,7 +396,7 @@ impl Ranker {
 
     /// The criterion by which an open comparison is told. An open guard at which the best is never behind is passed over; where nobody
     /// would notice a difference after it either, the sessions that show less are what there is to tell.
-    fn told_by(&self, one: usize, other: usize, metric: &'static Metric) -> &'static Metric {
+    fn reported_criterion(&self, one: usize, other: usize, metric: &'static Metric) -> &'static Metric {
         let whole = self.whole(one, other, metric.name);
         let is_noticed = whole.into_iter().any(|session| self.noticed(one, other, metric, session).is_ne());
         let guard = self.steps.iter().find(|step| step.name == GUARD).filter(|_| !is_noticed);

@@ -103,11 +103,6 @@ def build() -> str:
     return _engine.build()
 
 
-def of_other_builds(count: int, what: str, folder: Path) -> list[str]:
-    """One line on what a folder keeps of other builds of the engine, and is not used; none if it keeps nothing."""
-    return [f"{folder}: {count} {what} of another build of the engine, which are not used"] if count else []
-
-
 class Combination(TypedDict):
     """One value for each varied key: `value` is its display name, `settings` maps key → value."""
 

@@ -41,15 +41,15 @@ def finished_session(folder: Path, world: str) -> Session | None:
         found = Session.load(folder)
     except (OSError, ValueError, KeyError, TypeError):
         return None  # missing, incomplete after a full disk, or of another version
-    return found if found.world == world and _is_own(folder) else None
+    return found if found.world == world and _is_of_this_build(folder) else None
 
 
 def of_other_builds(store: Path) -> int:
     """The number of finished sessions that another build of the engine recorded."""
-    return sum(not _is_own(record.parent) for record in store.glob("*/*/record.json"))
+    return sum(not _is_of_this_build(record.parent) for record in store.glob("*/*/record.json"))
 
 
-def _is_own(folder: Path) -> bool:
+def _is_of_this_build(folder: Path) -> bool:
     made_by = folder / _BUILD
     return made_by.exists() and made_by.read_text(encoding="utf-8") == engine.build()
 

@@ -122,7 +122,7 @@ class Tuning:
         return f"{self.cc}({inside})"
 
     @property
-    def gain(self) -> str:
+    def caveat(self) -> str:
         """What is to be said if no set scores better than the defaults; empty if one does."""
         is_better = min(score for _, score in self.history) < self.default_score - _ROUNDING
         return "" if is_better else ", none of which scores better than the defaults"

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -64,6 +65,12 @@ def warn(texts: Iterable[str], kind: str = "warning") -> None:
         err.print(f"[yellow]{kind}:[/yellow] {plain(text)}", soft_wrap=True)
     if len(shown) > _MAX_WARNINGS:
         err.print(f"[yellow]{kind}:[/yellow] and {len(shown) - _MAX_WARNINGS} more", soft_wrap=True)
+
+
+def warn_of_other_builds(count: int, what: str, folder: Path) -> None:
+    """Say what a folder keeps of other builds of the engine, which is not used."""
+    if count:
+        warn([f"{folder}: {count} {what} of another build of the engine, which are not used"])
 
 
 @contextmanager

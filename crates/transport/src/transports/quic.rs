@@ -35,7 +35,7 @@ pub struct QuicEnd {
     only: Option<u64>,
     /// The application may send, and was told so: with 0-RTT data before the handshake is over.
     is_announced: bool,
-    over: Option<Reason>,
+    close_reason: Option<Reason>,
     /// Streams whose buffer took less than was written, until there is room again.
     cut: Vec<u64>,
     qlog: Option<Box<Qlog>>,
@@ -73,7 +73,7 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
             connection: connection.quiet(),
             only: None,
             is_announced: false,
-            over: None,
+            close_reason: None,
             cut: Vec::new(),
             qlog: None,
             reads_until: Time::MAX,
@@ -106,7 +106,7 @@ impl QuicEnd {
                 Event::Connected if self.is_announced => events,
                 Event::Connected => self.report_connected(events),
                 Event::Closed(reason) => {
-                    self.over = Some(reason);
+                    self.close_reason = Some(reason);
                     events.with(crate::Event::Closed)
                 }
                 // What has bytes in order is asked for: the connection is quiet.
@@ -234,7 +234,7 @@ impl Transport for QuicEnd {
         self.wake().set_app_parameters(now, parameters);
     }
     fn failure(&self) -> Option<&'static str> {
-        match self.over? {
+        match self.close_reason? {
             Reason::Idle => Some("idle timeout"),
             Reason::Path => Some("path validation failed"),
             Reason::Violation(_) => Some("protocol violation"),

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from playpath.base import engine
 from playpath.base.errors import InputError, RunError
 from playpath.base.files import check_file, write_text
 from playpath.base.manifest import manifest
@@ -94,7 +93,7 @@ def command(
         if folder is not None:
             import_ahead("polars", "playpath.show.report.comparison_page")  # imported while sessions play
             stale = of_other_builds(folder / "sessions") if resume else 0
-            console.warn(engine.of_other_builds(stale, "sessions", folder))
+            console.warn_of_other_builds(stale, "sessions", folder)
         results = None if folder is None else _Results(folder)
         with console.progress("sessions") as progress:
             result = compare(

@@ -10,7 +10,6 @@ from typing import Annotated, Protocol, TypeVar
 
 import typer
 
-from playpath.base import engine
 from playpath.base.errors import InputError, unknown_name
 from playpath.base.metrics import format_value, metric
 from playpath.base.optional import need_drawing
@@ -156,7 +155,7 @@ class _Ran:
 
 
 def _run(name: str, how: Options, sensitivity: bool, points: int | None) -> _Ran:
-    console.warn(engine.of_other_builds(Store(how.folder / "store").of_other_builds(), "shards", how.folder))
+    console.warn_of_other_builds(Store(how.folder / "store").of_other_builds(), "shards", how.folder)
     result, swept, joint = _timed(name, how, lambda options: run_study(study(name), options)), None, None
     cut = f", {result.cut} of them cut off before their end" if result.cut else ""
     console.message(f"{name}: {result.table.height} sessions{cut}")

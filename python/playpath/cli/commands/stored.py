@@ -6,7 +6,6 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from playpath.base import engine
 from playpath.base.errors import unknown_name
 from playpath.base.files import check_writable
 from playpath.cli.commands.compare import INTERRUPTED
@@ -46,7 +45,7 @@ def answer(
     """
     kept = store or (out or Path("out") / slug(name)) / "store"
     check_writable(kept, "--store" if store else "--out")
-    console.warn(engine.of_other_builds(Store(kept).of_other_builds(), "shards", kept))
+    console.warn_of_other_builds(Store(kept).of_other_builds(), "shards", kept)
     with results_folder(out, name, file, question) as folder:
         with console.progress(unit) as progress:
             result = run(store=kept, progress=progress, on_interrupt=_report_interrupt)

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from playpath.base import engine
 from playpath.cli.commands import options
 from playpath.cli.commands.results import results_folder
 from playpath.run.sanity import doubts
@@ -52,7 +51,7 @@ def command(
         results_folder(out, f"tune-{scenarios[train[0]].name}", "tune.json", asked) as folder,
         console.progress("parameter sets") as progress,
     ):
-        console.warn(engine.of_other_builds(scores_of_other_builds(folder), "files of scores", folder))
+        console.warn_of_other_builds(scores_of_other_builds(folder), "files of scores", folder)
         found = tune(
             train,
             ranges,
@@ -70,7 +69,7 @@ def command(
         console.print_json(found.to_dict())
         return
     console.out.print(
-        f"[bold]{console.plain(found.sender)}[/bold], the best of {found.evaluations} parameter sets{found.gain}"
+        f"[bold]{console.plain(found.sender)}[/bold], the best of {found.evaluations} parameter sets{found.caveat}"
     )
     for title, comparisons in (("train", found.train), ("held out", found.held_out)):
         for comparison in comparisons:

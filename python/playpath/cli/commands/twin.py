@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from playpath.base import engine
 from playpath.base.files import write_text
 from playpath.base.metrics import format_value, metric
 from playpath.base.worlds import REAL
@@ -59,7 +58,7 @@ def command(
     place = options.world_with(world, player)
     suffix = "-".join(["twin", *(word for word in place.split(":") if word != "kernel")])
     with results_folder(out, f"{loaded.name}-{suffix}", "twin.json", question) as folder:
-        console.warn(engine.of_other_builds(of_other_builds(folder / "sessions"), "sessions", folder))
+        console.warn_of_other_builds(of_other_builds(folder / "sessions"), "sessions", folder)
         with console.progress(f"{place} sessions") as progress:
             result = twin(
                 loaded,
