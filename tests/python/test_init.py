@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import http.server
 import itertools
 import os
 import pty
 import signal
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 from pathlib import Path
@@ -17,6 +19,8 @@ import pytest
 from conftest import playpath_command
 
 import playpath
+from playpath.base.errors import InputError, RunError
+from playpath.cli.init import link
 from playpath.cli.init.answers import shipped_trace, text
 from playpath.cli.init.interview import Interview
 
@@ -48,6 +52,7 @@ PATHS = {
     "trace": {"trace": "trace.mahi", "rtt": "30 ms"},
     "mobile": {"like": "mobile"},
     "satellite": {"like": "satellite"},
+    "measured": {"measure": "http://server/file"},
 }
 
 
@@ -64,7 +69,8 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("video", "path"), list(itertools.product(VIDEOS, PATHS)))
-def test_every_combination_of_answers_is_a_scenario_that_compare_plays(folder, video, path):
+def test_every_combination_of_answers_is_a_scenario_that_compare_plays(folder, monkeypatch, video, path):
+    monkeypatch.setattr(link, "measure", lambda url: link.Link(12.34, 25.6, 10_000_000, 6.5))
     place = folder / "mine"
     place.mkdir()
     answers = Interview(
@@ -168,6 +174,7 @@ def test_nothing_is_overwritten(folder):
             "does not go with rates to switch between; drop --buffer",
         ),
         (["--cc", "cubik"], "--cc 'cubik': `sender[0].cc`: unknown congestion control \"cubik\""),
+        (["--measure", "ftp://x/y"], "'ftp://x/y': give the address of a large file"),
     ],
 )
 def test_a_wrong_answer_is_one_line_and_leaves_nothing(folder, flags, words):
@@ -236,6 +243,18 @@ def test_at_a_terminal_it_asks_and_a_wrong_answer_is_asked_for_again(folder):
 
 
 @pytest.mark.slow
+def test_a_link_is_measured_only_after_a_yes(folder):
+    terminal = Terminal("own", "--video", "1 Mbit/s", "--duration", "9 s", "--buffer", "1 s", "--cc", "cubic")
+    terminal.answer("Path:", "measure")
+    terminal.answer("Address of a large file", "http://127.0.0.1:9/")
+    terminal.answer("10 connections to 127.0.0.1, then 8 s of download (50 MB at most): now? [y/N]:", "no")
+    for question in ("Its rate [20 Mbit/s]", "Its round-trip time", "Its random loss", "The queue"):
+        terminal.answer(question, "")
+    assert terminal.end() == 0, terminal.seen
+    assert "measured" not in (folder / "own.toml").read_text()
+
+
+@pytest.mark.slow
 def test_ctrl_c_leaves_nothing(folder):
     before = sorted(folder.iterdir())
     terminal = Terminal("own", "--like", "mobile")
@@ -244,3 +263,52 @@ def test_ctrl_c_leaves_nothing(folder):
     os.killpg(terminal.process.pid, signal.SIGINT)
     assert terminal.end() == 130
     assert sorted(folder.iterdir()) == before
+
+
+class _Server(http.server.BaseHTTPRequestHandler):
+    body = b"x" * 1_000_000
+
+    def do_GET(self):
+        self.send_response(200 if self.path == "/large" else 404)
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.slow
+def test_a_real_download_gives_figures(server):
+    found = link.measure(f"{server}/large")
+    assert found.bytes == 1_000_000
+    assert found.rate_mbps > 1
+    assert 0 < found.rtt_ms < 1000
+
+
+@pytest.mark.slow
+def test_a_download_that_tells_nothing_is_refused(server, monkeypatch):
+    with pytest.raises(RunError, match=r"404"):
+        link.measure(f"{server}/small")
+    monkeypatch.setattr(_Server, "body", b"x" * 1000)
+    with pytest.raises(RunError, match=r"only 1 kB arrived; give a file of 10 MB or more$"):
+        link.measure(f"{server}/large")
+
+
+def test_the_first_quarter_of_a_download_does_not_count():
+    # 1 Mbit/s for the first second, 8 Mbit/s (1 MB/s) for the other three.
+    samples = [(0.0, 0), (1.0, 125_000), (2.0, 1_125_000), (3.0, 2_125_000), (4.0, 3_125_000)]
+    assert link.rate_mbps(samples) == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize("url", ["video.mp4", "https://", "http://host:port/x", "file:///etc/passwd"])
+def test_what_is_no_address_is_refused(url):
+    with pytest.raises(InputError):
+        link.measure(url)

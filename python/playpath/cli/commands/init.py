@@ -54,6 +54,10 @@ def command(
     like: Annotated[
         str | None, typer.Option("--like", metavar="NAME", help="The path of a shipped scenario: mobile, satellite, …")
     ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option("--measure", metavar="URL", help="Measure this machine's link by a download of up to 8 s."),
+    ] = None,
     cc: options.Cc = None,
     seeds: options.Seeds = None,
     defaults: Annotated[bool, typer.Option("--defaults", help="Ask nothing; use defaults for the rest.")] = False,
@@ -67,7 +71,7 @@ def command(
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not defaults
     flags = {
         "video": video, "duration": duration, "ladder": ladder, "buffer": buffer,
-        "rate": rate, "rtt": rtt, "loss": loss, "queue": queue, "trace": trace, "like": like,
+        "rate": rate, "rtt": rtt, "loss": loss, "queue": queue, "trace": trace, "like": like, "measure": measure,
         "cc": cc, "seeds": None if seeds is None else str(seeds),
     }  # fmt: skip
     if asks:

@@ -169,21 +169,22 @@ def _player(given: Answers) -> list[str]:
 
 def _path(given: Answers, folder: Path, trace_path: Path | None) -> list[str]:
     table: dict[str, object] = {"name": "path"}
-    note = []
+    note = given.get("note", "")
     if "like" in given:
         if given["like"] not in models():
             raise unknown_name("path", given["like"], models())
         table = dict(models()[given["like"]]["path"][0])
-        note = [f"# as in the shipped scenario {given['like']}"]
+        note = f"as in the shipped scenario {given['like']}"
         if (trace := shipped_trace(given)) is not None:
             table["trace"] = str(trace_path) if trace_path else trace.name
             table.setdefault("start", "random")
-    else:
-        if "trace" in given:
-            table |= {"trace": _from(folder, given["trace"]), "start": "random"}
+    elif "trace" in given:
+        table |= {"trace": _from(folder, given["trace"]), "start": "random"}
+    if "like" not in given:
         table |= {key: given[key] for key in FIGURES if key != "rate" or "trace" not in given}
         table["loss"] = _chosen(given["loss"], "kind")
-    return [*note, *_block("[[path]]", [(key, value, _COMMENTS.get(key, "")) for key, value in table.items()])]
+    lines = [(key, value, _COMMENTS.get(key, "")) for key, value in table.items()]
+    return [*([f"# {note}"] if note else []), *_block("[[path]]", lines)]
 
 
 def _senders(listed: str) -> list[str]:

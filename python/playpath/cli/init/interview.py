@@ -3,9 +3,11 @@
 import signal
 import sys
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 
-from playpath.base.errors import InputError
+from playpath.base.errors import InputError, RunError
+from playpath.cli.init import link
 from playpath.cli.init.answers import (
     CLIP,
     DEFAULTS,
@@ -31,15 +33,16 @@ _QUESTIONS = {
     "duration": "How long it plays",
     "ladder": 'Rates to switch between ("1 Mbit/s, 3 Mbit/s"), or: one',
     "buffer": "Buffer of the player",
-    "path": "Path: figures, trace, like mobile, like satellite (or another shipped scenario)",
+    "path": "Path: figures, trace, like mobile, like satellite (or another shipped scenario), measure",
     "rate": "Its rate",
     "rtt": "Its round-trip time without queues",
     "loss": "Its random loss: a share, or bursts(every=10 s, duration=20 ms)",
     "queue": "The queue in front of it",
     "trace": "File of the trace",
+    "measure": "Address of a large file on your server",
     "cc": "Senders",
 }
-_PATHS = ("trace", "like")
+_PATHS = ("trace", "like", "measure")
 
 
 class Interview:
@@ -101,11 +104,13 @@ class Interview:
             if "like" not in self._known:
                 self._take("like", self._flags["like"])
             return
+        if kind == "measure":
+            self._measure()
         if kind == "trace":
             self._ask("trace", "")
         for name in FIGURES:
             if name != "rate" or kind != "trace":
-                self._ask(name)
+                self._ask(name, self._known.get(name) or DEFAULTS[name])
 
     def _ask_kind(self) -> str:
         if not self._asks:
@@ -119,9 +124,36 @@ class Interview:
             except InputError as error:
                 console.message(f"  {error}")
                 continue
-            if kind in ("figures", "trace"):
+            if kind in ("figures", "trace", "measure"):
                 return kind
-            console.message(f"  '{kind}': figures, trace, or like NAME; names: {', '.join(models())}")
+            console.message(f"  '{kind}': figures, trace, like NAME, or measure; names: {', '.join(models())}")
+
+    def _measure(self) -> None:
+        """Measure rate and round-trip time of the user's own link, with consent: the flag, or a yes at the prompt."""
+        url = self._flags.get("measure")
+        while True:
+            try:
+                address = url or self._read("measure", "")
+                host = link.check_url(address).hostname
+                what = f"{link.CONNECTIONS} connections to {host}, then {link.SECONDS:.0f} s of download"
+                if url is None and input_(f"{what} ({link.MAX_BYTES // 10**6} MB at most): now? [y/N]: ") not in (
+                    "y",
+                    "yes",
+                ):
+                    return
+                found = link.measure(address)
+            except (InputError, RunError) as error:
+                if url is not None:
+                    raise
+                console.message(f"  {error}")
+                continue
+            self._known["measure"] = address
+            self._known["rate"], self._known["rtt"] = f"{_short(found.rate_mbps)} Mbit/s", f"{_short(found.rtt_ms)} ms"
+            self._known["note"] = (
+                f"rate and rtt measured on {date.today()} from here to {host}: {found.bytes / 1e6:.3g} MB in {found.seconds:.2g} s, "
+                f"rtt the smallest of {link.CONNECTIONS} connections; loss and queue were not measured"
+            )
+            return
 
     def _ask(self, name: str, default: str | None = None) -> None:
         """Take the flag's value, the user's, or the default, once the engine accepts it."""
@@ -158,6 +190,15 @@ class Interview:
 def _looks_like_a_file(video: str) -> bool:
     """Whether the text looks like the name of a file, but of a kind that cannot be read."""
     return Path(video).suffix[1:].isalnum() and not video[0].isdigit() and not (is_file(video) or is_manifest(video))
+
+
+def _short(value: float) -> str:
+    """Three significant digits, without an exponent.
+
+    >>> _short(8123.4), _short(0.0312)
+    ('8120', '0.0312')
+    """
+    return f"{float(f'{max(value, 0.001):.3g}'):g}"
 
 
 def input_(prompt: str) -> str:
