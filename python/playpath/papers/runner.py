@@ -81,8 +81,6 @@ class Options:
     """Also play what no claim needs: the other points of the figures, and today's senders."""
     progress: Progress = lambda done, total: None
     on_interrupt: Callable[[int], None] = lambda running: None
-    meanwhile: Callable[[], None] = lambda: None
-    """Called in the calling thread once sessions have begun, for other work to be done in the meantime."""
 
     @property
     def share(self) -> float:
@@ -214,14 +212,7 @@ def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options)
         return ""
 
     options.progress(done, len(cells))
-    outcome = run_all(
-        play,
-        todo,
-        check_jobs(options.jobs),
-        on_done=tick,
-        on_interrupt=options.on_interrupt,
-        meanwhile=options.meanwhile,
-    )
+    outcome = run_all(play, todo, check_jobs(options.jobs), on_done=tick, on_interrupt=options.on_interrupt)
     failed = [reason for reason in outcome.results if reason]
     if failed:
         again = "the others are stored; run the same command again to repeat only those"

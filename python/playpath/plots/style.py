@@ -70,8 +70,7 @@ def own_axes(ax: Axes | None, height: float = 3.0) -> Axes:
     """The axes given, or new ones."""
     if ax is not None:
         return ax
-    made: Axes = figure(height=height)[1]
-    return made
+    return figure(height=height)[1]
 
 
 def dress(ax: Axes, *, grid: str = "x") -> None:

@@ -320,7 +320,7 @@ def _opened(file: Path) -> io.TextIOBase:
             )
         opened: Callable[..., Any] = next((opens for magic, opens in _PACKED.items() if begins.startswith(magic)), open)
         stream = opened(file, "rt", encoding="utf-8-sig", errors="replace", newline=None)
-        return stream  # type: ignore[no-any-return]
+        return stream
     except OSError as error:
         raise InputError(f"{file}: {(error.strerror or str(error)).lower()}") from None
 

@@ -133,7 +133,7 @@ def _target(reference: str) -> Callable[..., Any]:
         found = getattr(found, part)
     if not callable(found):
         raise InputError("is neither a class nor a function")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _missing(place: Any, name: str, source: str) -> str:
