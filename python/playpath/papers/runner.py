@@ -22,7 +22,7 @@ from playpath.base.engine import Columns, number
 from playpath.base.errors import RunError
 from playpath.base.manifest import package_version
 from playpath.base.parallel import check_jobs, run_all
-from playpath.base.progress import Pulse
+from playpath.base.progress import Progress, Pulse
 from playpath.base.tabular import Json
 from playpath.base.worlds import DEFAULT
 from playpath.papers.claims import ClaimResult, evaluate, is_judged
@@ -34,7 +34,6 @@ from playpath.run.worlds import SimWorld
 from playpath.scenario import load
 from playpath.sweep.store import Store
 
-Progress = Callable[[int, int], None]
 Traces = Mapping[tuple[Any, ...], Mapping[str, tuple[list[float], list[float]]]]
 QUICK_SHARE, QUICK_SEEDS = 0.15, 3
 """Share of the media's length, and seeds, of a quick run. Quick verdicts may differ from those of the whole grid."""
