@@ -8,7 +8,7 @@ import csv
 import json
 import statistics
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,6 +19,7 @@ from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import check_writable, replaced, text_cell, write_text
 from playpath.base.parallel import check_jobs
+from playpath.base.progress import Progress
 from playpath.base.signals import exit_on_signals
 from playpath.population import known_from
 from playpath.population.answer_cache import AnswerCache
@@ -151,7 +152,7 @@ def infer(
     fields: str = "",
     keep_names: bool = False,
     jobs: int | None = None,
-    progress: Callable[[float, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Inferred:
     """Infer the paths behind some logs and write them into a folder."""
     check_kind(kind)
