@@ -20,14 +20,12 @@ use super::config::{Config, LossConfig, OwnRate, Pacing, WindowFit};
 use super::ecn::Ecn;
 use super::rtt::Rtt;
 use super::sent::Sent;
+use crate::SCALABLE_BURST;
 use playpath_cc::{
     Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, PacketLost, PacketSent,
     RateSample, RecoveryExit, RecoveryWindow, Rto, Sibling, View, WindowChange,
 };
 use playpath_units::{Duration, Rate, Time};
-
-/// Most that a sender of ECT(1) lets go at once, as time at its rate (RFC 9331 §4.3 asks for a bound; 2^-12 s as Prague on Linux).
-const SCALABLE_BURST: Duration = Duration::from_micros(244);
 
 /// State stored with a packet (draft-cheng §3.2).
 #[derive(Clone, Copy, Debug, Default)]
