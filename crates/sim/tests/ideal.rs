@@ -113,7 +113,7 @@ fn what_does_not_apply_is_refused() {
         ("queue = \"fq_codel\"\n[run]", "`queue`"),
         ("up = { loss = \"1 %\" }\n[run]", "`up`"),
         ("up = { rate = \"1 Mbit/s\" }\n[run]", "`up`"),
-        ("[[sender]]\ncc = \"bbr\"\ntransport = \"quic\"\n[run]", "`transport`"),
+        ("[[sender]]\ncc = \"bbr\"\nsack = false\n[run]", "`sack`"),
         ("[[sender]]\ninitial_window = 32\n[run]", "`initial_window`"),
         ("[run]\nprofile = \"ns2\"", "`run.profile`"),
     ];

@@ -1,6 +1,7 @@
 use super::*;
 use playpath_cc::Undo;
 use playpath_units::Time;
+use std::sync::{Arc, Mutex};
 
 /// Three packets leave; the second is found lost before the third, which left before that, is acknowledged: its sample tells of one loss. In
 /// ngtcp2 it does where an ACK revealed it and all of that ACK was taken, not where a timer did.
@@ -174,4 +175,46 @@ fn another_path_has_another_control() {
         let [moved, fresh] = [&mut moved, &mut fresh].map(|path| drive(path, &config, 1000, 100));
         assert_eq!(moved, fresh, "{}", entry.name);
     }
+}
+
+/// Notes the pauses that it is told of.
+struct Listener(Arc<Mutex<Vec<Duration>>>);
+
+impl CongestionControl for Listener {
+    fn cwnd(&self) -> f64 {
+        10.0
+    }
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+    fn on_ack(&mut self, _view: &View, _event: &Ack) {}
+    fn on_congestion(&mut self, _view: &View, _event: &CongestionEvent) {}
+    fn on_rto(&mut self, _view: &View, _event: &Rto) {}
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {}
+    fn on_window_change(&mut self, _view: &View, _change: &WindowChange) {}
+    fn on_idle_restart(&mut self, _view: &View, event: &IdleRestart) {
+        self.0.lock().unwrap().push(event.idle);
+    }
+}
+
+/// All is acknowledged at 100 ms, and the next packet leaves at 5 s: a pause of 4.9 s. A timer finds that one lost at 5.2 s, and its data goes
+/// again at once: no pause, though nothing was in flight; once it was one of 5.1 s, and Vegas forgot its base RTT.
+#[test]
+fn what_was_lost_is_no_pause() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let config = Config::default();
+    let mut path = Path::new(&config, Box::new(Listener(Arc::clone(&heard))));
+    let send = |path: &mut Path, at, number| {
+        let stamp = path.on_sent(Time::from_millis(at), 1200, false, &config.pacing);
+        Sent::eliciting(number, stamp, 1200, 1170)
+    };
+    let first = send(&mut path, 0, 0);
+    let mut delivery = path.begin_ack();
+    path.on_acked(&mut delivery, &first);
+    path.deliver(Time::from_millis(100), &mut delivery);
+    path.finish_ack(Time::from_millis(100), &delivery, 0);
+    let second = send(&mut path, 5000, 1);
+    path.on_lost(Time::from_millis(5200), &second, 0);
+    send(&mut path, 5200, 2);
+    assert_eq!(*heard.lock().unwrap(), [Duration::from_millis(4900), Duration::ZERO]);
 }
