@@ -20,5 +20,5 @@ pub use tcp::config::{
     self, Config, ConfigError, DelayedAck, FlowControl, Growth, Handshake, HeaderSize, InitialWindow, LossDetection,
     Pacing, PartialAckTimer, Recovery, RtoConfig, RtoVariance, UndoConfig, Validation, WindowUpdate,
 };
-pub use tcp::{Connection, Event, Events, Moment, Stats, TcpInfo, window_after_idle};
+pub use tcp::{Connection, Event, Events, Moment, RttEstimator, Stats, TcpInfo, Usage, window_after_idle};
 pub use transports::{Endpoint, Transport};
