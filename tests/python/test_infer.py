@@ -235,6 +235,13 @@ def test_a_row_that_is_written_twice_counts_once() -> None:
         assert f"{len(twice) - 3} rows have the session, times and size of another" in " ".join(notes)
 
 
+def test_transfers_of_one_second_with_the_same_time_and_size_are_two_if_their_requests_differ() -> None:
+    line = NGINX.format(1).replace("rt=1.1", "rt=0.021")
+    [found], notes = read(line, line.replace("/a", "/b"), line, NGINX.format(5))
+    assert len(found.transfers) == 3
+    assert "1 rows have the session, times and size of another" in " ".join(notes)
+
+
 def test_a_row_of_a_wrong_clock_cuts_no_session() -> None:
     """Ten viewers for two minutes; the clock is a viewer's own once, a stranger's once, and the log begins with one."""
     log = [f"u{i % 10},{1_700_000_000 + 4 * (i // 10) + i % 10 / 10},800000,300" for i in range(300)]
@@ -748,6 +755,7 @@ def test_beside_a_neighbour_the_time_of_the_replay_says_nothing(
     ("option", "value", "said"),
     [
         ("--step", "10 B", '--step "10 B": give a time from 0.1 s to an hour, for example "5 s"'),
+        ("--traces", "101", "--traces 101: more than --draws 100, of which traces are made"),
         ("--step", "0.05 s", '--step "0.05 s": give a time from 0.1 s to an hour'),
         ("--fields", "bytes=byte", '--fields: unknown column "byte"; did you mean "bytes"? allowed: bytes, cwnd, '),
     ],

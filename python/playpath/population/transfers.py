@@ -132,6 +132,8 @@ class _Row:
     connection: str | None = None
     whole: float | None = None
     """Its moment in the log, if that is one of whole seconds: then it began within a second after `at`."""
+    content: int = 0
+    """Hash of all its columns."""
     unused: tuple[str, ...] = ()
     """What it tells besides that says less of the path than it seems to."""
 
@@ -221,7 +223,7 @@ def stem(file: Path) -> str:
 
 def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
     """In order, with transfers that overlap taken as one."""
-    if copies := len(rows) - len(once := {(row.at, row.took, row.bytes): row for row in rows}):
+    if copies := len(rows) - len(once := {_identity(row): row for row in rows}):
         faults.counts["rows have the session, times and size of another and are left out"] += copies
         rows = list(once.values())
     # Whole seconds do not tell the order within one, but rows are written in theirs.
@@ -258,6 +260,13 @@ def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
     for transfer in transfers:
         transfer["at_s"] -= began
     yield Session(name, transfers, retransmitted)
+
+
+def _identity(row: _Row) -> tuple[float, ...]:
+    """What only a row that is written twice shares with another: within a whole second two transfers may have the same time and size, but
+    not the same request.
+    """
+    return (row.at, row.took, row.bytes, row.content if row.whole is not None else 0)
 
 
 def _ended(row: _Row) -> float:
@@ -297,6 +306,7 @@ def _rows(file: Path, kind: str, how: Reading, faults: Faults) -> Iterator[_Row]
             else:
                 faults.has_server_times |= row.is_served
                 faults.counts.update(row.unused)
+                row.content = hash(tuple(map(str, (columns or {}).values())))
                 yield row
 
 
