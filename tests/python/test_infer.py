@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import csv
 import gzip
+import json
 import lzma
 import os
 import random
@@ -299,6 +300,27 @@ def test_json_is_read_as_lines_and_as_a_list_cut_off_as_well(before: str, betwee
     ]
     [found], _ = read(before + between.join(log) + behind)
     assert [(one["at_s"], one["bytes"]) for one in found.transfers] == [(0, 800_000), (4, 800_000), (8, 800_000)]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_browser_s_har_has_its_video_requests_once_their_connection_is_open(indent: int | None) -> None:
+    """Times are ms, -1 does not apply, and a size of -1 is not known. The second is no video, of the third the timings are missing."""
+
+    def entry(name: str, kind: str, **timings: float) -> dict[str, object]:
+        answer = {"bodySize": -1, "_transferSize": 800_000, "content": {"size": 7, "mimeType": kind}}
+        at = "2023-11-14T22:13:20.100Z"
+        return {"startedDateTime": at, "request": {"url": f"https://x/{name}"}, "response": answer, "timings": timings}
+
+    first = entry("1.m4s", "", blocked=10, dns=-1, connect=90, ssl=50, send=0, wait=60, receive=1000)
+    other = entry("app.js", "text/javascript", send=0, wait=1, receive=1)
+    later = entry("2", "video/mp4", blocked=2000, dns=-1, connect=-1, send=0, wait=70, receive=900)
+    har = {"log": {"version": "1.2", "entries": [first, other, {"startedDateTime": "?"}, later]}}
+    [found], notes = read(json.dumps(har, indent=indent), name="page.har")
+    assert [(round(one["at_s"], 3), one["took_s"], one["first_byte_s"], one["bytes"]) for one in found.transfers] == [
+        (0, 1.06, 0.06, 800_000),
+        (1.9, 0.97, 0.07, 800_000),
+    ]
+    assert notes == ["1 rows could not be read and are left out"]
 
 
 @pytest.mark.parametrize("head", ["session,start_time,bytes,duration_ms", "c_ip,start_time,bytes,duration_ms"])

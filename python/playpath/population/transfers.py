@@ -24,7 +24,7 @@ from typing import IO, Any
 from playpath.base.errors import InputError, unknown_name
 from playpath.population import log_counters
 from playpath.population.log_groups import moment, normal
-from playpath.population.log_lines import Reading, json_rows, nginx_format, nginx_row
+from playpath.population.log_lines import Reading, is_whole, json_rows, nginx_format, nginx_row
 from playpath.population.log_names import Names
 from playpath.population.log_rows import SERVED_NOTE, check_fields, is_below_zero, named_row, number
 
@@ -343,7 +343,7 @@ def _columns(lines: Iterable[str], kind: str, how: Reading, file: Path) -> Colum
     if kind in ("beacons", "tcpinfo"):
         yield from _table(first, stream, how)
     elif kind == "json":
-        whole = ["".join(_chained(first, stream))] if first.lstrip().startswith("[") else _chained(first, stream)
+        whole = ["".join(_chained(first, stream))] if is_whole(first) else _chained(first, stream)
         for columns in itertools.chain.from_iterable(map(json_rows, whole)):
             yield columns, lambda columns: _row(columns, how)
     elif kind == "nginx":
