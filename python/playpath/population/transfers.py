@@ -132,10 +132,10 @@ class _Row:
     connection: str | None = None
     whole: float | None = None
     """Its moment in the log, if that is one of whole seconds: then it began within a second after `at`."""
-    content: int = 0
-    """Hash of all its columns."""
     unused: tuple[str, ...] = ()
     """What it tells besides that says less of the path than it seems to."""
+    content: int = 0
+    """Hash of all its columns."""
 
 
 Columns = Iterator[tuple[Mapping[str, Any] | None, Callable[[Mapping[str, Any]], _Row | None]]]
