@@ -48,7 +48,7 @@ use rate_sample::RateEstimator;
 pub(crate) use recovery::Phase;
 use recovery::Recovery;
 use reduction::Reduction;
-use rtt::RttEstimator;
+pub use rtt::RttEstimator;
 use scoreboard::Scoreboard;
 use std::sync::Arc;
 use stream::Stream;
@@ -57,7 +57,7 @@ use timers::{Need, Timers};
 pub(super) use transmit::Outgoing;
 use transmit::Probe;
 use tso::Group;
-use usage::Usage;
+pub use usage::Usage;
 use validation::Validator;
 pub use validation::window_after_idle;
 

@@ -6,7 +6,7 @@
 use playpath_units::{Duration, Time};
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Usage {
+pub struct Usage {
     /// Most packets out in this round.
     max_packets_out: u32,
     is_full: bool,
