@@ -13,7 +13,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +27,7 @@ from playpath.base.errors import InputError, Interrupted
 from playpath.base.files import write_text
 from playpath.base.metrics import metric
 from playpath.base.optional import scipy
+from playpath.base.progress import Progress
 from playpath.base.tabular import Json
 from playpath.results.comparison import Comparison
 from playpath.run.compare import compare
@@ -50,8 +51,6 @@ _OBJECTIVE = 2
 _GUARD = "played_s"
 _LOSS = "preference"
 """What viewers weigh against each other, as a metric of the ranking (`crates/verdict/src/preference.rs`)."""
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
