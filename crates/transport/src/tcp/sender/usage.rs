@@ -37,6 +37,10 @@ impl Usage {
     pub fn has_sent(&self) -> bool {
         self.has_sent
     }
+    /// What was sent since the last pause does not show how the window is used.
+    pub fn forget_sent(&mut self) {
+        self.has_sent = false;
+    }
 
     /// How long nothing has been in flight, and how long nothing has been sent; `None`: nothing was ever sent.
     pub fn idle(&self, now: Time) -> Option<(Duration, Duration)> {
