@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,19 +86,27 @@ def _compile(log_format: str) -> tuple[re.Pattern[str], set[str]]:
 
 
 def w3c(text: str, how: Reading) -> Iterator[Sample | None]:
-    """W3C extended logs, as CloudFront and IIS write them: `#Fields:` names the columns. `time-taken` is in seconds, IIS's in ms."""
+    """W3C extended logs, as CloudFront and IIS write them."""
+    for row in w3c_rows(text.splitlines(), how, required={"sc_bytes", "time_taken"}):
+        yield sample_of(row, how.fields, how.keep)
+
+
+def w3c_rows(lines: Iterable[str], how: Reading, required: Set[str] = frozenset()) -> Iterator[dict[str, str]]:
+    """The rows of a W3C log: `#Fields:` names the columns. `time-taken` is in seconds, IIS's in ms."""
     names: list[str] = []
-    is_iis = bool(re.search(r"^#Software:.*Internet Information", text, re.MULTILINE))
-    for line in text.splitlines():
-        if line.startswith("#Fields:"):
-            names = line.removeprefix("#Fields:").split()
-            check_fields(how.fields, names)
-            if not how.fields and not {"sc-bytes", "time-taken"} <= set(names):
-                raise InputError("the log has no fields sc-bytes and time-taken")
-            names = ["time-taken-ms" if is_iis and name == "time-taken" else name for name in names]
-        elif line.strip() and not line.startswith("#"):
-            cells = line.split("\t") if "\t" in line else line.split()
-            yield sample_of(dict(zip(names, cells, strict=False)), how.fields, how.keep)
+    is_iis = False
+    for line in lines:
+        if line.startswith("#"):
+            is_iis |= "Internet Information" in line
+            if line.startswith("#Fields:"):
+                names = [normal(name) for name in line.removeprefix("#Fields:").split()]
+                check_fields(how.fields, names)
+                if not how.fields and not required <= set(names):
+                    raise InputError("the log has no fields sc-bytes and time-taken")
+                names = ["time_taken_ms" if is_iis and name == "time_taken" else name for name in names]
+        elif line.strip():
+            cells = line.rstrip("\n").split("\t") if "\t" in line else line.split()
+            yield dict(zip(names, cells, strict=False))
 
 
 def cmcd(text: str, how: Reading) -> Iterator[Sample | None]:

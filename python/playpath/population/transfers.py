@@ -24,7 +24,7 @@ from typing import IO, Any
 from playpath.base.errors import InputError, unknown_name
 from playpath.population import log_counters
 from playpath.population.log_groups import moment, normal
-from playpath.population.log_lines import Reading, json_rows, nginx_format, nginx_row
+from playpath.population.log_lines import Reading, json_rows, nginx_format, nginx_row, w3c_rows
 from playpath.population.log_names import Names
 from playpath.population.log_rows import SERVED_NOTE, check_fields, is_below_zero, named_row, number
 
@@ -320,7 +320,7 @@ def _opened(file: Path) -> io.TextIOBase:
             )
         opened: Callable[..., Any] = next((opens for magic, opens in _PACKED.items() if begins.startswith(magic)), open)
         stream = opened(file, "rt", encoding="utf-8-sig", errors="replace", newline=None)
-        return stream  # type: ignore[no-any-return]
+        return stream
     except OSError as error:
         raise InputError(f"{file}: {(error.strerror or str(error)).lower()}") from None
 
@@ -341,7 +341,8 @@ def _columns(lines: Iterable[str], kind: str, how: Reading, file: Path) -> Colum
         for line in _chained(first, stream):
             yield nginx_row(line, form, how), lambda columns: _row(columns, how)
     elif kind == "w3c":
-        yield from _w3c(_chained(first, stream), how)
+        for row in w3c_rows(_chained(first, stream), how):
+            yield row, lambda columns: _row(columns, how)
     else:
         raise InputError(
             f"{file}: {kind} logs have no size and time of each transfer; infer reads nginx, w3c, json and beacons"
@@ -371,21 +372,6 @@ def _table(head: str, stream: Iterator[str], how: Reading) -> Columns:
     for cells in csv.reader(stream, delimiter=delimiter):
         if cells:
             yield (dict(zip(names, cells, strict=False)) if len(cells) == len(names) else None), read
-
-
-def _w3c(lines: Iterator[str], how: Reading) -> Columns:
-    names: list[str] = []
-    is_iis = False
-    for line in lines:
-        if line.startswith("#"):
-            is_iis |= "Internet Information" in line
-            if line.startswith("#Fields:"):
-                names = [normal(name) for name in line.removeprefix("#Fields:").split()]
-                check_fields(how.fields, names)
-                names = ["time_taken_ms" if is_iis and name == "time_taken" else name for name in names]
-            continue
-        cells = line.rstrip("\n").split("\t") if "\t" in line else line.split()
-        yield dict(zip(names, cells, strict=False)), lambda columns: _row(columns, how)
 
 
 def _emulated(columns: Mapping[str, Any]) -> _Row | None:

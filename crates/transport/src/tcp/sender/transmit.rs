@@ -314,6 +314,11 @@ impl Sender {
             let is_app_limited = self.rate.is_app_limited();
             self.control.on_idle_restart(&view, &IdleRestart { idle, silent, is_app_limited });
         }
+        self.validate_after_idle(at);
+    }
+
+    pub fn validate_after_idle(&mut self, at: Moment<'_>) {
+        let Some((_, silent)) = self.usage.idle(at.now) else { return };
         if self.validator.watches_pauses() && self.is_window_ours {
             let seen = self.window_use(at.now);
             let change = self.validator.after_idle(&seen, silent);
