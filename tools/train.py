@@ -27,7 +27,7 @@ def play(text: str, overrides: str) -> str:
     senders = [sender["name"] for sender in json.loads(resolved)["sender"]]
     digest = hashlib.sha256()
     for sender in senders:
-        digest.update(_engine.run(resolved, sender, 1).encode())
+        digest.update(_engine.run(resolved, sender, 1)[0].encode())
     record, traces = _engine.run(resolved, senders[0], 2, True, True)
     digest.update(record.encode())
     for name, columns in sorted(traces.items()):

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from playpath.plots.style import COLOURS, INK, MUTED, PAPER, STALL, dress, legend, name_rows, own_axes
+from playpath.plots.style import COLOURS, INK, MUTED, PAPER, STALL, dress, legend_above, name_rows, own_axes
 from playpath.results.paths import binned_goodput, shown_runs, subflows
 from playpath.results.record import Session
 from playpath.results.stalls import stalls
@@ -42,7 +42,7 @@ def stacked_throughput(session: Session, ax: Axes | None = None) -> Axes:
     for begin, finish in stalls(session):
         ax.axvspan(begin, finish, color=STALL, alpha=0.25, lw=0)
     ax.set(xlabel="time (s)", ylabel="goodput (Mbit/s)", xlim=(0, end), ylim=(0, 1.3 * float(base.max(initial=0.1))))
-    legend(ax, 3, loc="upper center")
+    legend_above(ax)
     dress(ax, grid="y")
     return ax
 

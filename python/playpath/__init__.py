@@ -10,75 +10,10 @@ Names are imported when they are first used: the command line answers `--help` w
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from playpath import plots
-    from playpath.base.errors import InputError, PlaypathError, RunError
-    from playpath.papers import StudyResult, reproduce
-    from playpath.population import PopulationResult, population
-    from playpath.real.twin import Twin
-    from playpath.real.twin_run import twin
-    from playpath.results.comparison import Comparison
-    from playpath.results.record import Session
-    from playpath.run.compare import compare, run
-    from playpath.run.sensitivity import sensitivity
-    from playpath.run.tune import Tuning, tune
-    from playpath.scenario import Scenario, load
-    from playpath.scenario.document import (
-        Design,
-        Document,
-        Link,
-        Origin,
-        Path,
-        Player,
-        Run,
-        Sender,
-        Traffic,
-        Video,
-        Viewer,
-    )
-    from playpath.sweep import SweepResult, sweep
-
-    __version__: str
-
-__all__ = [
-    "Comparison",
-    "Design",
-    "Document",
-    "InputError",
-    "Link",
-    "Origin",
-    "Path",
-    "Player",
-    "PlaypathError",
-    "PopulationResult",
-    "Run",
-    "RunError",
-    "Scenario",
-    "Sender",
-    "Session",
-    "StudyResult",
-    "SweepResult",
-    "Traffic",
-    "Tuning",
-    "Twin",
-    "Video",
-    "Viewer",
-    "__version__",
-    "compare",
-    "load",
-    "plots",
-    "population",
-    "reproduce",
-    "run",
-    "sensitivity",
-    "sweep",
-    "tune",
-    "twin",
-]
+from typing import Any
 
 _MODULES = {
+    # Each name is in __init__.pyi, too.
     "run.compare": ("compare", "run"),
     "results.comparison": ("Comparison",),
     "scenario.document": (
@@ -106,6 +41,7 @@ _MODULES = {
     "real.twin_run": ("twin",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
+__all__ = sorted([*_HOME, "__version__", "plots"])  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:

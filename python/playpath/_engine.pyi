@@ -1,15 +1,12 @@
-"""The Rust extension module; see crates/python. JSON in, JSON and numpy columns out."""
+"""The Rust extension module; see crates/python. JSON in, JSON and numpy columns out; raises InputError and RunError."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 
 SCHEMA_VERSION: int
 DOCUMENTS: list[str]
-
-class ScenarioError(ValueError):
-    """The scenario is wrong; the message is one line."""
 
 class OwnCodeError(RuntimeError):
     """Code of the user's own failed; its reference and the method asked, the cause is what it raised."""
@@ -20,31 +17,17 @@ def resolve(text: str, base_dir: str, overrides_json: str) -> str: ...
 def number(text: str) -> float: ...
 def path_figures(resolved_json: str) -> str: ...
 def film_figures(resolved_json: str) -> str: ...
-@overload
 def run(
     resolved_json: str,
     sender_name: str,
     seed: int,
-    trace: Literal[False],
-    packets: bool,
-    controller: Callable[[], Any] | None,
-    rule: Callable[[], Any] | None,
-    watch: Callable[[float, float], None] | None,
-    series: list[str] | None,
-    every: float | None,
-) -> str: ...
-@overload
-def run(
-    resolved_json: str,
-    sender_name: str,
-    seed: int,
-    trace: Literal[True],
-    packets: bool,
-    controller: Callable[[], Any] | None,
-    rule: Callable[[], Any] | None,
-    watch: Callable[[float, float], None] | None,
-    series: list[str] | None,
-    every: float | None,
+    trace: bool = False,
+    packets: bool = False,
+    controller: Callable[[], Any] | None = None,
+    rule: Callable[[], Any] | None = None,
+    watch: Callable[[float, float], None] | None = None,
+    series: list[str] | None = None,
+    every: float | None = None,
 ) -> tuple[str, dict[str, dict[str, np.ndarray]]]: ...
 def run_metrics(resolved_json: str, sender_name: str, seed: int) -> str: ...
 def record(measurements_json: str) -> str: ...

@@ -116,7 +116,7 @@ def test_vlc_s_words_become_events(tmp_path: Path) -> None:
         made._take_log()
     made._watch.elapsed = 9.7
     played = made._played("played")
-    found = figures(played["events"])
+    found = figures(played.events)
     assert found["startup_delay_s"] == 0.9
     assert found["stall_count"] == 1
     assert found["stall_time_s"] == pytest.approx(1.5)
@@ -124,7 +124,7 @@ def test_vlc_s_words_become_events(tmp_path: Path) -> None:
     assert found["discarded_pictures"] == 2
     # Two pictures of 40 ms of the 8 s were not shown.
     assert found["played_s"] == pytest.approx(7.92)
-    assert [e["event"] for e in played["events"]][-4:] == ["stall_start", "underflow_end", "stall_end", "finished"]
+    assert [e["event"] for e in played.events][-4:] == ["stall_start", "underflow_end", "stall_end", "finished"]
 
 
 def test_a_buffer_that_vlc_refills_at_once_is_an_underflow_and_no_stall(tmp_path: Path) -> None:
@@ -199,15 +199,15 @@ def test_the_page_s_lines_become_events(tmp_path: Path) -> None:
     ends = [made._take(received) for received in made._lines()]
     assert ends[-1] == "played"
     played = made._played("played")
-    found = figures(played["events"])
+    found = figures(played.events)
     assert found["startup_delay_s"] == 0.7
     assert found["stall_count"] == 1
     assert found["stall_time_s"] == pytest.approx(0.25)
     assert found["mean_rate_kbps"] == 1500
-    assert played["reported"]["displayed_pictures"] == 96
+    assert played.reported["displayed_pictures"] == 96
     assert found["discarded_pictures"] == 4
-    assert played["reported"]["mean_buffer_s"] == 1.0
-    assert played["body_bytes"] == 4000
+    assert played.reported["mean_buffer_s"] == 1.0
+    assert played.body_bytes == 4000
     assert len((tmp_path / "dashjs.jsonl").read_text().splitlines()) == 12
 
 
@@ -228,7 +228,7 @@ def test_a_page_that_forgets_its_end_is_told_from_one_that_waits(tmp_path: Path)
     assert alive(22.25, 7.9, 0.1) == "played"
     # Here 12 s passed without a word: a busy machine.
     starved = "the machine was too busy for Chromium, which froze for 12.0 s: stalls may be due to that"
-    assert made._played("played")["warnings"] == ["dash.js did not end by itself although all data were there", starved]
+    assert made._played("played").warnings == ["dash.js did not end by itself although all data were there", starved]
 
 
 def test_ladders_are_read() -> None:

@@ -1,10 +1,12 @@
 """What a new user meets first: the cost of `--help`, the names of `playpath`, how results print."""
 
+import ast
 import os
 import subprocess
 import sys
 import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -237,3 +239,9 @@ def test_a_wheel_holds_every_shipped_file():
     ]
     packed = {file.resolve() for pattern in patterns for file in ROOT.glob(pattern)}
     assert {file for file in (ROOT / "scenarios").rglob("*") if file.is_file()} <= packed
+
+
+def test_type_checkers_see_the_names_that_are_there():
+    stub = ast.parse(Path(playpath.__file__).with_suffix(".pyi").read_text())
+    imported = {alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert imported | {"__version__"} == set(playpath.__all__)

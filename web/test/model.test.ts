@@ -3,7 +3,7 @@ import type { EngineRecord, Judged, PlaybackEvent, WindowEvent } from "../src/en
 import { columns } from "../src/model/compare";
 import { command, quoted } from "../src/model/command";
 import { type Knob, STEPS, around, fromStep, overrides, toStep } from "../src/model/knobs";
-import { clock, number, short, signed } from "../src/model/quantity";
+import { clock, number, short, signed, tickLabels } from "../src/model/quantity";
 import { decode, encode, start } from "../src/model/state";
 import { History } from "../src/model/history";
 import { envelope } from "../src/model/envelope";
@@ -39,6 +39,11 @@ describe("quantities", () => {
     expect(number(null)).toBeNull();
   });
   it("writes three digits", () => expect([short(1234.5), short(0.01234), short(0), short(null), clock(65.25)]).toEqual(["1235", "0.0123", "0", "–", "1:05.3"]));
+  it("tells the labels of an axis apart", () => {
+    expect(tickLabels([0, 50, 100])).toEqual(["0", "50", "100"]);
+    expect(tickLabels([2.47, 2.472, 2.474])).toEqual(["2.47", "2.472", "2.474"]);
+    expect(tickLabels([1000.2, 1000.4, 1000.6])).toEqual(["1000.2", "1000.4", "1000.6"]);
+  });
 });
 
 describe("signs", () => {

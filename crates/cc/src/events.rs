@@ -281,7 +281,7 @@ pub struct Undo {
 /// The sender sends again after a pause with nothing in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct IdleRestart {
-    /// Time without anything in flight.
+    /// Time without anything in flight; zero over QUIC where it was lost, which TCP counts as in flight.
     pub idle: Duration,
     /// Time since the last packet was sent: a round trip more where that was answered.
     pub silent: Duration,

@@ -19,11 +19,11 @@ use playpath_sim::{Options, Recording, Tracing};
 use playpath_units::names::unknown;
 use playpath_units::{Bytes, Duration, Rate};
 use playpath_video::p1203::{P1203Settings, p1203_input};
-use prototype::{FirstError, OwnCodeError, Source};
-use pyo3::create_exception;
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use prototype::{FirstError, Source};
+use pyo3::exceptions::PyValueError;
+use pyo3::import_exception;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyDict;
 use serde_json::json;
 use std::fs::File;
 use std::io::BufWriter;
@@ -31,12 +31,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use watch::Watcher;
 
-create_exception!(
-    _engine,
-    ScenarioError,
-    PyValueError,
-    "The input is wrong: one line with what, where and what is allowed."
-);
+import_exception!(playpath.base.errors, InputError);
+import_exception!(playpath.base.errors, RunError);
 
 /// Version of the engine; part of every manifest.
 #[pyfunction]
@@ -56,7 +52,7 @@ fn build() -> &'static str {
 #[pyo3(signature = (text, base_dir, overrides_json = "{}"))]
 fn resolve(text: &str, base_dir: PathBuf, overrides_json: &str) -> PyResult<String> {
     let scenario = playpath_api::resolve(text, overrides_json, &|name| read_file(&base_dir, name));
-    Ok(scenario.map_err(scenario_error)?.to_json().to_string())
+    Ok(scenario.map_err(input_error)?.to_json().to_string())
 }
 
 /// Every combination of the values that keys may take on a resolved scenario, both as JSON: `[[key, [value, …]], …]` to
@@ -66,7 +62,7 @@ fn combinations(resolved: &str, axes: &str) -> PyResult<String> {
     let wrong = |error: serde_json::Error| PyValueError::new_err(error.to_string());
     let plain = serde_json::from_str(resolved).map_err(wrong)?;
     let axes: Vec<(String, Vec<serde_json::Value>)> = serde_json::from_str(axes).map_err(wrong)?;
-    let found = playpath_scenario::vary::combinations(&plain, &axes).map_err(scenario_error)?;
+    let found = playpath_scenario::vary::combinations(&plain, &axes).map_err(input_error)?;
     let listed = found.into_iter().map(|one| serde_json::json!({ "value": one.value, "settings": one.settings }));
     Ok(serde_json::Value::from_iter(listed).to_string())
 }
@@ -81,8 +77,8 @@ fn read_file(base_dir: &Path, name: &str) -> Result<Vec<u8>, String> {
     playpath_shell::read_file(&base_dir.join(name)).map_err(|problem| format!("cannot read \"{name}\": {problem}"))
 }
 
-fn scenario_error(error: playpath_scenario::ScenarioError) -> PyErr {
-    ScenarioError::new_err(error.to_string())
+fn input_error(error: impl ToString) -> PyErr {
+    InputError::new_err(error.to_string())
 }
 
 /// A quantity of a resolved scenario as a number: seconds, bits per second, or bytes.
@@ -91,28 +87,26 @@ fn number(text: &str) -> PyResult<f64> {
     let time = || text.parse::<Duration>().ok().map(Duration::as_secs_f64);
     let rate = || text.parse::<Rate>().ok().map(|rate| rate.as_bits_per_sec() as f64);
     let size = text.parse::<Bytes>().map(|bytes| bytes.0 as f64);
-    time().or_else(rate).map_or_else(|| size.map_err(|e| ScenarioError::new_err(e.to_string())), Ok)
+    time().or_else(rate).map_or_else(|| size.map_err(input_error), Ok)
 }
 
 /// The video of a resolved scenario as it was read, as JSON; "null" without one.
 #[pyfunction]
 fn film_figures(resolved_json: &str) -> PyResult<String> {
-    Ok(parsed(resolved_json).map_err(scenario_error)?.film_figures().to_string())
+    Ok(parsed(resolved_json).map_err(input_error)?.film_figures().to_string())
 }
 
 /// Mean rate, RTT and loss of each path of a resolved scenario, as a JSON list.
 #[pyfunction]
 fn path_figures(resolved_json: &str) -> PyResult<String> {
-    Ok(parsed(resolved_json).map_err(scenario_error)?.path_figures().to_string())
+    Ok(parsed(resolved_json).map_err(input_error)?.path_figures().to_string())
 }
 
-/// Plays a resolved scenario with one sender and seed. Returns the record as JSON; with `trace` a pair of the record and
-/// `{series: {column: array}}`, with `packets` those of single packets among them, with `series` only those whose names begin
-/// with one of its entries, sampled at an interval of `every` seconds. `controller` and `rule` make a congestion control and an ABR rule
-/// written
-/// in Python. `watch` is called from time to time with the simulated seconds and those expected; an exception that it raises ends the run,
-/// as Ctrl-C
-/// does.
+/// Plays a resolved scenario with one sender and seed. Returns the record as JSON and, with `trace`, `{series: {column: array}}`:
+/// with `packets` those of single packets among them, with `series` only those whose names begin with one of its entries, sampled
+/// at an interval of `every` seconds. `controller` and `rule` make a congestion control and an ABR rule written in Python. `watch`
+/// is called from time to time with the simulated seconds and those expected; an exception that it raises ends the run, as
+/// Ctrl-C does.
 #[pyfunction]
 #[pyo3(signature = (resolved_json, sender, seed, trace = false, packets = false, controller = None, rule = None, watch = None, series = None, every = None))]
 #[expect(clippy::too_many_arguments, reason = "called by name, by one wrapper in Python")]
@@ -128,7 +122,7 @@ fn run<'py>(
     watch: Option<Py<PyAny>>,
     series: Option<Vec<String>>,
     every: Option<f64>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<(String, Bound<'py, PyDict>)> {
     let tracing = match (trace, packets) {
         (false, _) => Tracing::Off,
         (true, false) => Tracing::Series,
@@ -151,18 +145,14 @@ fn run<'py>(
         Ok((record_json(&scenario, sender, seed, &record).to_string(), record))
     });
     let (json, record) = finished(played, &error)?;
-    if !trace {
-        return Ok(json.into_pyobject(py)?.into_any());
-    }
-    let series = series_dict(py, record)?;
-    Ok(PyTuple::new(py, [json.into_pyobject(py)?.into_any(), series.into_any()])?.into_any())
+    Ok((json, series_dict(py, record)?))
 }
 
 /// The result of the run, unless Python code raised an error during it.
 fn finished<T>(played: Result<T, playpath_scenario::ScenarioError>, error: &FirstError) -> PyResult<T> {
     match error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take() {
         Some(raised) => Err(raised),
-        None => played.map_err(scenario_error),
+        None => played.map_err(input_error),
     }
 }
 
@@ -177,7 +167,7 @@ fn capture(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, path: P
     });
     let packets = finished(played, &error)?;
     let written = py.detach(|| pcap::write(&path, &packets));
-    written.map_err(|error| PyOSError::new_err(format!("cannot write the capture: {error}")))
+    written.map_err(|error| RunError::new_err(format!("cannot write the capture: {error}")))
 }
 
 /// Plays a session and writes a qlog of each QUIC connection, as its server sees it, into a folder.
@@ -204,7 +194,7 @@ fn qlogs(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, folder: P
     });
     finished(played, &error)?;
     let failed = failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
-    failed.map_or(Ok(()), |text| Err(PyOSError::new_err(text)))
+    failed.map_or(Ok(()), |text| Err(RunError::new_err(text)))
 }
 
 /// Plays a session and returns the input of ITU-T P.1203 tools for it, as JSON. The reference software is not part of this
@@ -213,7 +203,7 @@ fn qlogs(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, folder: P
 fn p1203(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64) -> PyResult<String> {
     let events = play_untraced(py, resolved_json, sender, seed, |_, record| record.events)?;
     if events.is_empty() {
-        return Err(ScenarioError::new_err("a P.1203 input needs a scenario with [video]"));
+        return Err(input_error("a P.1203 input needs a scenario with [video]"));
     }
     Ok(p1203_input(&events, &P1203Settings::default()).to_string())
 }
@@ -277,7 +267,7 @@ fn series_dict(py: Python<'_>, record: Record) -> PyResult<Bound<'_, PyDict>> {
 #[pyfunction]
 fn record(measurements_json: &str) -> PyResult<String> {
     let made = playpath_record::record_of_json(measurements_json);
-    made.map(|record| record.to_string()).map_err(|e| PyRuntimeError::new_err(format!("measurements: {e}")))
+    made.map(|record| record.to_string()).map_err(|e| RunError::new_err(format!("measurements: {e}")))
 }
 
 /// JSON Schema of a record, that of the measurements which [`record`] asks for, and the reference page of the metrics.
@@ -291,13 +281,13 @@ fn record_reference() -> (String, String, String) {
 /// JSON Schema of a document: "scenario", "sweep" or "population".
 #[pyfunction]
 fn schema(document: &str) -> PyResult<String> {
-    playpath_scenario::schema_of(document).map(|schema| format!("{schema:#}\n")).map_err(scenario_error)
+    playpath_scenario::schema_of(document).map(|schema| format!("{schema:#}\n")).map_err(input_error)
 }
 
 /// Checks a document (TOML or JSON text) by its declaration alone.
 #[pyfunction]
 fn check(document: &str, text: &str) -> PyResult<()> {
-    playpath_scenario::check_document(document, text).map_err(scenario_error)
+    playpath_scenario::check_document(document, text).map_err(input_error)
 }
 
 /// The tables of all documents with their keys, as JSON.
@@ -321,7 +311,7 @@ fn jain_index(shares: Vec<f64>) -> Option<f64> {
 /// The registered components of a kind (`cc`, `queue`, `player`, …), as a JSON list.
 #[pyfunction]
 fn registry(kind: &str) -> PyResult<String> {
-    registries::list(kind).map(|list| list.to_string()).map_err(ScenarioError::new_err)
+    registries::list(kind).map(|list| list.to_string()).map_err(input_error)
 }
 
 /// Parse a player's client data (CMCD): a URL (or its query) with `CMCD=`, or the value of one header or several, joined with commas.
@@ -338,78 +328,53 @@ fn parse_cmcd(text: &str) -> String {
 /// Linux's equivalent of a congestion control (JSON as in a resolved sender) with this window validation, as JSON.
 #[pyfunction]
 fn kernel_control(cc_json: &str, validation: &str) -> PyResult<String> {
-    let cc = serde_json::from_str(cc_json).map_err(|error| ScenarioError::new_err(error.to_string()))?;
-    kernel::control(&cc, validation).map(|found| found.to_string()).map_err(ScenarioError::new_err)
+    let cc = serde_json::from_str(cc_json).map_err(input_error)?;
+    kernel::control(&cc, validation).map(|found| found.to_string()).map_err(input_error)
 }
 
 /// A first look at a bandwidth trace, as JSON.
 #[pyfunction]
 #[pyo3(signature = (text, format = None, bins = 60))]
 fn preview_trace(text: &str, format: Option<&str>, bins: u32) -> PyResult<String> {
-    traces::preview(text, format, bins).map_err(ScenarioError::new_err)
+    traces::preview(text, format, bins).map_err(input_error)
 }
 
 /// A bandwidth trace in another format.
 #[pyfunction]
 fn convert_trace(text: &str, source: Option<&str>, target: &str, bin_s: f64) -> PyResult<String> {
-    traces::convert(text, source, target, bin_s).map_err(ScenarioError::new_err)
+    traces::convert(text, source, target, bin_s).map_err(input_error)
 }
 
 /// A bandwidth trace from a seeded generator.
 #[pyfunction]
 fn generate_trace(kind: &str, settings_json: &str, seed: u64, target: &str) -> PyResult<String> {
-    traces::generate(kind, settings_json, seed, target).map_err(ScenarioError::new_err)
+    traces::generate(kind, settings_json, seed, target).map_err(input_error)
 }
 
 /// The path behind a session of a log: JSON in and out, with the interpreter released.
 #[pyfunction]
 fn infer(py: Python<'_>, question: &str) -> PyResult<String> {
     let found = py.detach(|| playpath_api::infer::path_behind(question));
-    Ok(found.map_err(ScenarioError::new_err)?.to_string())
+    Ok(found.map_err(input_error)?.to_string())
 }
 
 #[pymodule]
-fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
-    module.add("OwnCodeError", module.py().get_type::<OwnCodeError>())?;
-    module.add_class::<judge::Judge>()?;
-    module.add_function(wrap_pyfunction!(combinations, module)?)?;
-    module.add_function(wrap_pyfunction!(choice_names, module)?)?;
-    module.add_function(wrap_pyfunction!(judge::apart_level, module)?)?;
-    module.add_function(wrap_pyfunction!(judge::median_interval, module)?)?;
-    module.add_function(wrap_pyfunction!(judge::student_quantile, module)?)?;
-    module.add_function(wrap_pyfunction!(judge::student_beyond, module)?)?;
-    module.add_function(wrap_pyfunction!(judge::for_whom, module)?)?;
-    module.add_function(wrap_pyfunction!(judge::outcome_words, module)?)?;
-    module.add_function(wrap_pyfunction!(judge::bets_won, module)?)?;
-    module.add_function(wrap_pyfunction!(judge::bets_interval, module)?)?;
-    module.add_function(wrap_pyfunction!(judge::served, module)?)?;
-    module.add_function(wrap_pyfunction!(version, module)?)?;
-    module.add_function(wrap_pyfunction!(build, module)?)?;
-    module.add_function(wrap_pyfunction!(resolve, module)?)?;
-    module.add_function(wrap_pyfunction!(number, module)?)?;
-    module.add_function(wrap_pyfunction!(path_figures, module)?)?;
-    module.add_function(wrap_pyfunction!(film_figures, module)?)?;
-    module.add_function(wrap_pyfunction!(run, module)?)?;
-    module.add_function(wrap_pyfunction!(run_metrics, module)?)?;
-    module.add_function(wrap_pyfunction!(capture, module)?)?;
-    module.add_function(wrap_pyfunction!(qlogs, module)?)?;
-    module.add_function(wrap_pyfunction!(p1203, module)?)?;
-    module.add_function(wrap_pyfunction!(record, module)?)?;
-    module.add_function(wrap_pyfunction!(record_reference, module)?)?;
-    module.add_function(wrap_pyfunction!(schema, module)?)?;
-    module.add_function(wrap_pyfunction!(check, module)?)?;
-    module.add_function(wrap_pyfunction!(declarations, module)?)?;
-    module.add_function(wrap_pyfunction!(unknown_name, module)?)?;
-    module.add("DOCUMENTS", playpath_scenario::DOCUMENTS)?;
-    module.add_function(wrap_pyfunction!(jain_index, module)?)?;
-    module.add("SCHEMA_VERSION", playpath_record::SCHEMA_VERSION)?;
-    module.add_function(wrap_pyfunction!(registry, module)?)?;
-    module.add_function(wrap_pyfunction!(parse_cmcd, module)?)?;
-    module.add_function(wrap_pyfunction!(kernel_control, module)?)?;
-    module.add_function(wrap_pyfunction!(preview_trace, module)?)?;
-    module.add_function(wrap_pyfunction!(convert_trace, module)?)?;
-    module.add_function(wrap_pyfunction!(generate_trace, module)?)?;
-    module.add_function(wrap_pyfunction!(infer, module)?)?;
-    Ok(())
+mod _engine {
+    #[pymodule_export]
+    const DOCUMENTS: &[&str] = playpath_scenario::DOCUMENTS;
+    #[pymodule_export]
+    const SCHEMA_VERSION: u32 = playpath_record::SCHEMA_VERSION;
+    #[pymodule_export]
+    use super::{
+        build, capture, check, choice_names, combinations, convert_trace, declarations, film_figures, generate_trace,
+        infer, jain_index, kernel_control, number, p1203, parse_cmcd, path_figures, preview_trace, qlogs, record,
+        record_reference, registry, resolve, run, run_metrics, schema, unknown_name, version,
+    };
+    #[pymodule_export]
+    use crate::judge::{
+        Judge, apart_level, bets_interval, bets_won, for_whom, median_interval, outcome_words, served, student_beyond,
+        student_quantile,
+    };
+    #[pymodule_export]
+    use crate::prototype::OwnCodeError;
 }

@@ -275,8 +275,8 @@ impl DirectionSpec {
         })
     }
 
-    /// What it has besides a rate and a delay (a queue, which everything has, apart).
-    pub fn beyond_a_rate(&self) -> Option<&'static str> {
+    /// What it and the direction back, `up`, have besides a rate and a delay.
+    pub fn beyond_a_rate(&self, up: &DirectionSpec) -> Option<&'static str> {
         let found = [
             ("burst", matches!(self.server, ServerSpec::TokenBucket { .. })),
             ("wifi", matches!(self.server, ServerSpec::Wifi(_))),
@@ -286,6 +286,8 @@ impl DirectionSpec {
             ("ecn", self.ecn.is_some()),
             ("mtu", self.mtu.is_some()),
             ("corruption", self.corruption != Ratio::ZERO),
+            ("queue", self.queue != queue::default_down()),
+            ("up", up.to_json() != DirectionSpec::default_up(self, up.one_way_delay).to_json()),
         ];
         found.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name)
     }

@@ -2,11 +2,12 @@
 //! only. What such a transport cannot have is an error, so that nobody believes it was simulated.
 
 use crate::player::PlayerSpec;
-use crate::{Scenario, ScenarioError};
+use crate::reader::Table;
+use crate::{DEFAULT_PROFILE, Scenario, ScenarioError, idle_key};
 use playpath_video::ideal::{IdealLink, IdealStep};
 
 /// The rate or trace of the only path; a response begins one RTT, and the latency in the trace's file, after its request.
-pub fn link(scenario: &Scenario) -> Result<IdealLink, ScenarioError> {
+pub fn link(root: &Table, scenario: &Scenario) -> Result<IdealLink, ScenarioError> {
     let refuse =
         |what: &str| Err(ScenarioError::new(format!("`run.transport` = \"ideal\" has no {what}; leave it out")));
     if scenario.video.is_none() {
@@ -27,8 +28,19 @@ pub fn link(scenario: &Scenario) -> Result<IdealLink, ScenarioError> {
     if let Some(key) = scenario.player.as_ref().and_then(PlayerSpec::signalling_setting) {
         return refuse(&format!("server that exchanges data with the player, so no `player.{key}`"));
     }
+    if scenario.run.profile != DEFAULT_PROFILE {
+        return refuse("endpoints, so no `run.profile`");
+    }
+    let sender = &scenario.senders[0];
+    for table in root.tables("sender") {
+        // A control may be named: the record says that it makes no difference. With one a resolved scenario names the ECN that it implies.
+        let of_use = ["name", "cc", "abr", "paths", if sender.cc.implies_ecn() { "ecn" } else { "cc" }];
+        if let Some(key) = idle_key(&table, sender, &scenario.run, &of_use)? {
+            return refuse(&format!("connection, so no `{key}` of a sender"));
+        }
+    }
     let [path] = scenario.paths.as_slice() else { return refuse("second [[path]]") };
-    if let Some(what) = path.down.beyond_a_rate().or(path.up.beyond_a_rate()) {
+    if let Some(what) = path.down.beyond_a_rate(&path.up) {
         return refuse(&format!("`{what}` of a path"));
     }
     if path.rebinding.is_some() {

@@ -92,6 +92,8 @@ pub struct RunSpec {
     pub mss: Option<u32>,
 }
 
+const DEFAULT_PROFILE: &str = "linux";
+
 /// Some three quarters of an hour of a core.
 const MAX_EVENTS: u64 = 10_000_000_000;
 
@@ -162,7 +164,7 @@ impl Scenario {
         scenario.require_something_to_run()?;
         scenario.check_preference(&root)?;
         if scenario.run.transport == "ideal" {
-            scenario.ideal = Some(ideal::link(&scenario)?);
+            scenario.ideal = Some(ideal::link(&root, &scenario)?);
         }
         Ok(scenario)
     }
@@ -350,7 +352,7 @@ const RUN: TableSpec = TableSpec::new(
         .otherwise("four times the video's length and a minute; a minute without a video")
         .example("\"60 s\""),
         ParamSpec::text("sample_interval", "100 ms", Kind::PositiveTime, "Interval of the time series of `--trace`."),
-        transport::PROFILE.by_default("linux"),
+        transport::PROFILE.by_default(DEFAULT_PROFILE),
         ParamSpec::text(
             "transport",
             "packets",
@@ -562,15 +564,26 @@ fn default_sender(run: &RunSpec) -> Result<SenderSpec, ScenarioError> {
     SenderSpec::read(&Table::root(&document, &sender::SENDER), run.profile, run.mss)
 }
 
-/// Datagrams have no connection: what is said of one is refused, but for the defaults, which a resolved scenario writes out.
+/// Datagrams have no connection: what is said of one is refused.
 fn refuse_connection(table: &Table, sender: &SenderSpec, run: &RunSpec) -> Result<(), ScenarioError> {
-    let (given, plain) = (sender.to_json(), default_sender(run)?.to_json());
-    let is_idle =
-        |key: &&ParamSpec| !["name", "paths"].contains(&key.name) && given.get(key.name) != plain.get(key.name);
-    match sender::SENDER.all_keys().into_iter().filter(is_idle).find(|key| table.has(key.name)) {
-        Some(key) => Err(table.error(key.name, "has no effect on \"udp\", which has no connection; leave it out")),
+    match idle_key(table, sender, run, &["name", "paths"])? {
+        Some(key) => Err(table.error(key, "has no effect on \"udp\", which has no connection; leave it out")),
         None => Ok(()),
     }
+}
+
+/// A key of a sender that `table` states, other than those of use where there is no connection. The defaults, which a resolved scenario writes
+/// out, are none.
+fn idle_key(
+    table: &Table,
+    sender: &SenderSpec,
+    run: &RunSpec,
+    of_use: &[&str],
+) -> Result<Option<&'static str>, ScenarioError> {
+    let (given, plain) = (sender.to_json(), default_sender(run)?.to_json());
+    let is_idle = |key: &&ParamSpec| !of_use.contains(&key.name) && given.get(key.name) != plain.get(key.name);
+    let idle = sender::SENDER.all_keys().into_iter().filter(is_idle).find(|key| table.has(key.name));
+    Ok(idle.map(|key| key.name))
 }
 
 /// Every source has a name of its own, since its random stream and its time series are named after it. The main session is "video". A

@@ -90,7 +90,7 @@ impl CcSpec {
     }
 
     /// ECN is on without being asked for.
-    fn implies_ecn(&self) -> bool {
+    pub(crate) fn implies_ecn(&self) -> bool {
         self.ecn_use() != EcnUse::Echo
     }
 

@@ -110,6 +110,12 @@ fn what_does_not_apply_is_refused() {
         ("[[path]]\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\n[run]", "second [[path]]"),
         ("[[sender]]\ncc = \"cubic\"\n[[sender]]\ncc = \"bbr\"\n[run]", "second [[sender]]"),
         ("[[traffic]]\nkind = \"bulk\"\n[run]", "[[traffic]]"),
+        ("queue = \"fq_codel\"\n[run]", "`queue`"),
+        ("up = { loss = \"1 %\" }\n[run]", "`up`"),
+        ("up = { rate = \"1 Mbit/s\" }\n[run]", "`up`"),
+        ("[[sender]]\ncc = \"bbr\"\nsack = false\n[run]", "`sack`"),
+        ("[[sender]]\ninitial_window = 32\n[run]", "`initial_window`"),
+        ("[run]\nprofile = \"ns2\"", "`run.profile`"),
     ];
     for (text, what) in wrong {
         let error = parse(&fine.replace("[run]", text), "").map(drop).unwrap_err();

@@ -114,11 +114,11 @@ impl<'a> Wording<'a> {
             let together = [&leaders[..], &doubtful].concat();
             let (between, certain) = (some(&together), self.proven(&doubtful, |_, _| true));
             let certain = if certain.is_empty() { certain } else { format!("; proven: {certain}") };
-            if !behind.is_empty() && together.iter().all(|sender| self.never_stalls(sender)) {
-                let (count, trailing) = (together.len(), self.trailing(&behind, self.of));
-                return format!(
-                    "{between} do not stall{trailing}. Which of the {count} is best is undecided after {seeds} runs{certain}."
-                );
+            let (calm, others): (Vec<&String>, Vec<&String>) =
+                together.iter().partition(|sender| self.never_stalls(sender));
+            let is_by_stalls = self.ranker.preference.is_none() && decision.deciding[first] == STALL;
+            if calm.contains(&self.best) && (is_by_stalls || (others.is_empty() && !behind.is_empty())) {
+                return format!("{}{certain}.", self.calm(&calm, &others, &behind));
             }
             let (best, metric) = (self.best, metric(&decision.deciding[first]));
             let figures = self.outcome(&[best], metric).map_or(String::new(), |figures| format!(" and {figures}"));
@@ -135,6 +135,26 @@ impl<'a> Wording<'a> {
         let said = self.outcome(&leaders, metric(&decision.deciding[*first])).unwrap_or(lead.into());
         let trailing = self.trailing(&behind, if said.contains(self.of) { "" } else { self.of });
         format!("{} {said}{trailing}{}.", some(&leaders), self.but(&behind))
+    }
+
+    /// Which senders never stall, and what is undecided: which of them is best, and whether the others are worse.
+    fn calm(&self, calm: &[&String], others: &[&String], behind: &[&String]) -> String {
+        self.described.borrow_mut().extend(calm.iter().map(|sender| ((*sender).clone(), STALL)));
+        let (count, seeds) = (calm.len(), self.ranker.seeds);
+        let verb = if count == 1 { "does" } else { "do" };
+        let clear = format!("{} {verb} not stall{}", some(calm), self.trailing(behind, self.of));
+        if others.is_empty() {
+            return format!("{clear}. Which of the {count} is best is undecided after {seeds} runs");
+        }
+        let which = if count == 1 { String::new() } else { format!("which of the {count} is best, and ") };
+        let is = if others.len() == 1 { "is" } else { "are" };
+        let stall = metric(STALL);
+        let with = |sender: &&String| {
+            self.shown(sender, stall).map(|shown| format!("{sender} with {}", amount(stall, &[shown])))
+        };
+        let others: Vec<String> = others.iter().filter_map(with).collect();
+        let others = some(&others.iter().collect::<Vec<_>>());
+        format!("{clear}. Undecided after {seeds} runs: {which}whether {others} {is} worse")
     }
 
     /// Whether the sender plays without a stall in every run.
@@ -254,19 +274,18 @@ impl<'a> Wording<'a> {
         let open: &[&String] = &open.iter().copied().filter(|sender| !depends(sender)).collect::<Vec<_>>();
         let Some(&first) = open.first() else { return String::new() };
         let found = self.deciding(first);
+        let costs = || {
+            let later = self.later(open);
+            if later.is_empty() { self.cheapest(&[together, open].concat()) } else { later }
+        };
         let is_unnoticed = |sender: &&String| self.decision.unnoticed.contains(*sender);
         if let Some(found) = found.as_ref().filter(|_| open.iter().all(is_unnoticed)) {
-            let later = self.later(open);
-            let costs = || self.cheapest(&[together, open].concat());
-            return format!(
-                "Not proven alike: {}.{}",
-                unnoticed(found),
-                if later.is_empty() { costs() } else { later }
-            );
+            return format!("Not proven alike: {}.{}", unnoticed(found), costs());
         }
         let doubtful = open.iter().filter_map(|sender| self.deciding(sender)).find(|found| found.noticed > 0).or(found);
         doubtful.map_or(String::new(), |found| match self.is_proven(&found.sender, metric(&found.metric)) {
             true => format!("{}; whether the other things that viewers weigh outweigh that is open.", has(&found)),
+            false if found.noticed == 0 => format!("Undecided: {}.{}", has(&found), costs()),
             false => format!("Undecided: {}.", has(&found)),
         })
     }

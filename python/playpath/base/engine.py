@@ -1,22 +1,21 @@
 """The Rust engine behind typed functions: text in, plain Python data out.
 
-The extension module `playpath._engine` exchanges JSON, so that no per-packet call crosses from Rust to Python. Its errors
-become `InputError` (the scenario is wrong) or `RunError` (the run failed).
+The extension module `playpath._engine` exchanges JSON, so that no per-packet call crosses from Rust to Python. It raises
+`InputError` (the scenario is wrong) or `RunError` (the run failed).
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from playpath.base.errors import InputError, RunError, in_python
+from playpath.base.errors import InputError, in_python
 from playpath.base.files import replaced
 from playpath.base.printing import own_code_runs
-from playpath.base.tabular import Json
 from playpath.results.measured import Measurements
 from playpath.results.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
 from playpath.scenario.resolved import Document as ResolvedDocument
@@ -30,13 +29,37 @@ if TYPE_CHECKING:
 
 try:
     from playpath import _engine
+    from playpath._engine import (
+        DOCUMENTS,
+        SCHEMA_VERSION,
+        build,
+        check,
+        convert_trace,
+        generate_trace,
+        jain_index,
+        number,
+        record_reference,
+        schema,
+        version,
+    )
 except ImportError as error:  # pragma: no cover - a broken installation
     raise ImportError(
         f"the engine playpath._engine is not built for this Python ({error}); run `make setup` or `pip install .`"
     ) from error
 
-SCHEMA_VERSION = _engine.SCHEMA_VERSION
-"""Version of the JSON format of records."""
+__all__ = [
+    "DOCUMENTS",
+    "SCHEMA_VERSION",
+    "build",
+    "check",
+    "convert_trace",
+    "generate_trace",
+    "jain_index",
+    "number",
+    "record_reference",
+    "schema",
+    "version",
+]
 
 Columns = dict[str, "np.ndarray"]
 """A time series: column name → values, all of one length."""
@@ -93,16 +116,6 @@ Watch = Callable[[float, float], None]
 """Called from time to time, by the thread that plays, with the seconds played and the seconds expected."""
 
 
-def version() -> str:
-    """Version of the engine; results depend on it."""
-    return _engine.version()
-
-
-def build() -> str:
-    """Fingerprint of the engine's sources. Equal releases have equal ones; development builds of one version do not."""
-    return _engine.build()
-
-
 class Combination(TypedDict):
     """One value for each varied key: `value` is its display name, `settings` maps key → value."""
 
@@ -112,10 +125,7 @@ class Combination(TypedDict):
 
 def combinations(resolved: ResolvedDocument, axes: Mapping[str, Sequence[Any]]) -> list[Combination]:
     """Every combination of the values of `axes` on a resolved scenario."""
-    found: list[Combination] = json.loads(
-        _call(_engine.combinations, json.dumps(resolved), json.dumps(list(axes.items()), default=str))
-    )
-    return found
+    return json.loads(_engine.combinations(json.dumps(resolved), json.dumps(list(axes.items()), default=str)))
 
 
 def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedDocument:
@@ -130,12 +140,9 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedD
         if isinstance(value, float) and not math.isfinite(value):
             raise InputError(f'set["{key}"]: {value} is not a finite number')
     try:
-        resolved: ResolvedDocument = json.loads(
-            _call(_engine.resolve, text, base_dir, json.dumps(overrides, default=_plain))
-        )
+        return json.loads(_engine.resolve(text, base_dir, json.dumps(overrides, default=_plain)))
     except InputError as error:
         raise InputError(in_python(str(error))) from None
-    return resolved
 
 
 def _plain(value: Any) -> Any:
@@ -143,24 +150,12 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
 
 
-def number(text: str) -> float:
-    """A quantity of a resolved scenario as a number: seconds, bits per second, or bytes.
-
-    >>> number("50 ms"), number("10 Mbit/s"), number("30 kB")
-    (0.05, 10000000.0, 30000.0)
-    """
-    found: float = _call(_engine.number, text)
-    return found
-
-
 def path_figures(resolved_json: str) -> list[PathFigures]:
-    figures: list[PathFigures] = json.loads(_call(_engine.path_figures, resolved_json))
-    return figures
+    return json.loads(_engine.path_figures(resolved_json))
 
 
 def film_figures(resolved_json: str) -> FilmFigures | None:
-    figures: FilmFigures | None = json.loads(_call(_engine.film_figures, resolved_json))
-    return figures
+    return json.loads(_engine.film_figures(resolved_json))
 
 
 def run(
@@ -194,10 +189,7 @@ def run(
     """
     with _own_code(sender, seed, controller or rule):
         wanted = None if series is None else list(series)
-        answer = _call(
-            _engine.run, resolved_json, sender, seed, trace, packets, controller, rule, watch, wanted, every_s
-        )
-    text, found = answer if isinstance(answer, tuple) else (answer, {})
+        text, found = _engine.run(resolved_json, sender, seed, trace, packets, controller, rule, watch, wanted, every_s)
     return json.loads(text), found
 
 
@@ -207,123 +199,65 @@ def run_metrics(resolved_json: str, sender: str, seed: int) -> tuple[dict[str, f
     Releases the interpreter lock.
     """
     with _own_code(sender, seed):
-        played = json.loads(_call(_engine.run_metrics, resolved_json, sender, seed))
+        played = json.loads(_engine.run_metrics(resolved_json, sender, seed))
     return played["metrics"], played["digest"]
 
 
 def record(measurements: Measurements) -> Figures:
     """Compute the figures of a run measured in another world, in the form of the simulator's records."""
-    made: Json = json.loads(_call(_engine.record, json.dumps(measurements)))
+    made = json.loads(_engine.record(json.dumps(measurements)))
     del made["manifest"]
-    return cast("Figures", made)
-
-
-def record_reference() -> tuple[str, str, str]:
-    """JSON Schema of a record, JSON Schema of the measurements that `record` takes, and the page on metrics in Markdown."""
-    return _engine.record_reference()
-
-
-DOCUMENTS = tuple(_engine.DOCUMENTS)
-"""The kinds of document that playpath reads: a scenario, a sweep's design, a population."""
-
-
-def schema(document: str) -> str:
-    """JSON Schema (draft 2020-12) of a document, one of `DOCUMENTS`, as text."""
-    made: str = _call(_engine.schema, document)
     return made
 
 
-def check(document: str, text: str) -> None:
-    """Check a document (TOML or JSON text) against its declaration only: keys, types, ranges, required keys."""
-    _call(_engine.check, document, text)
-
-
 def declarations() -> dict[str, DeclaredTable]:
-    tables: dict[str, DeclaredTable] = json.loads(_engine.declarations())
-    return tables
-
-
-def jain_index(shares: Iterable[float]) -> float | None:
-    """Jain's index of fairness: 1 if all shares are equal; None for fewer than two.
-
-    >>> jain_index([1.0, 1.0]), jain_index([1.0, 0.0]), jain_index([1.0])
-    (1.0, 0.5, None)
-    """
-    return _engine.jain_index(list(shares))
+    return json.loads(_engine.declarations())
 
 
 def registry(kind: str) -> list[Component]:
-    entries: list[Component] = json.loads(_call(_engine.registry, kind))
-    return entries
+    return json.loads(_engine.registry(kind))
 
 
 def metrics() -> list[DeclaredMetric]:
-    entries: list[DeclaredMetric] = json.loads(_call(_engine.registry, "metric"))
-    return entries
+    return json.loads(_engine.registry("metric"))
 
 
 def kernel_control(cc: str | Mapping[str, Any], validation: str) -> KernelControl:
     """What represents a congestion control in Linux; `cc` and `validation` as in a resolved sender."""
-    found: KernelControl = json.loads(_call(_engine.kernel_control, json.dumps(cc), validation))
-    return found
+    return json.loads(_engine.kernel_control(json.dumps(cc), validation))
 
 
 def capture(resolved_json: str, sender: str, seed: int, path: str) -> None:
     """One session's packets at the server, written to a pcapng file."""
     with replaced(Path(path)) as temporary, _own_code(sender, seed):
-        _call(_engine.capture, resolved_json, sender, seed, str(temporary))
+        _engine.capture(resolved_json, sender, seed, str(temporary))
 
 
 def qlogs(resolved_json: str, sender: str, seed: int, folder: str) -> None:
     """Write a qlog of each QUIC connection of a session into a folder."""
     with _own_code(sender, seed):
-        _call(_engine.qlogs, resolved_json, sender, seed, folder)
+        _engine.qlogs(resolved_json, sender, seed, folder)
 
 
 def p1203(resolved_json: str, sender: str, seed: int) -> str:
     """One session as the input of ITU-T P.1203 tools, in JSON."""
     with _own_code(sender, seed):
-        made: str = _call(_engine.p1203, resolved_json, sender, seed)
-    return made
+        return _engine.p1203(resolved_json, sender, seed)
 
 
 def parse_cmcd(text: str) -> Cmcd:
     """Parse the CMCD data that a player sent with a request."""
-    found: Cmcd = json.loads(_call(_engine.parse_cmcd, text))
-    return found
+    return json.loads(_engine.parse_cmcd(text))
 
 
 def preview_trace(text: str, format: str | None, bins: int) -> dict[str, Any]:
     """The fields of a `traces.Preview`."""
-    found: dict[str, Any] = json.loads(_call(_engine.preview_trace, text, format, bins))
-    return found
-
-
-def convert_trace(text: str, source: str | None, target: str, bin_s: float) -> str:
-    converted: str = _call(_engine.convert_trace, text, source, target, bin_s)
-    return converted
-
-
-def generate_trace(kind: str, settings_json: str, seed: int, target: str) -> str:
-    made: str = _call(_engine.generate_trace, kind, settings_json, seed, target)
-    return made
+    return json.loads(_engine.preview_trace(text, format, bins))
 
 
 def infer(question: Mapping[str, Any]) -> dict[str, Any]:
     """Infer the path behind a session of a log; `crates/api/src/infer.rs` lists the fields of question and answer."""
-    found: dict[str, Any] = json.loads(_call(_engine.infer, json.dumps(question)))
-    return found
-
-
-def _call(function: Any, *arguments: Any) -> Any:
-    try:
-        return function(*arguments)
-    except _engine.ScenarioError as error:
-        raise InputError(str(error)) from None
-    except _engine.OwnCodeError:
-        raise
-    except (RuntimeError, OSError) as error:
-        raise RunError(str(error)) from None
+    return json.loads(_engine.infer(json.dumps(question)))
 
 
 @contextmanager

@@ -17,11 +17,12 @@ class Pulse:
     Args:
         progress: Called by the thread that calls `count` and `report_running`.
         total: Sessions in all.
+        done: Sessions that an earlier run has played.
     """
 
-    def __init__(self, progress: Progress, total: int) -> None:
+    def __init__(self, progress: Progress, total: int, done: int = 0) -> None:
         self._progress, self._total = progress, total
-        self._done = 0
+        self._done = done
         self._shown = 0.0
         self._parts: dict[int, float] = {}
 

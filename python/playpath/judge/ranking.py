@@ -224,8 +224,7 @@ class Ranker:
 
     def effects(self, choices: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
         """The effect of choices (name, sender, value) on each sender, relative to the first, judged on all of them together."""
-        found: list[dict[str, Any]] = json.loads(self._judge.effects(list(choices)))
-        return found
+        return json.loads(self._judge.effects(list(choices)))
 
     @property
     def headline(self) -> str:

@@ -242,5 +242,4 @@ def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[flo
 
 
 def _rounded(values: np.ndarray, digits: int) -> list[float]:
-    found: list[float] = np.round(np.asarray(values, dtype=float), digits).tolist()
-    return found
+    return np.round(np.asarray(values, dtype=float), digits).tolist()

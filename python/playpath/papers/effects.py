@@ -56,8 +56,7 @@ def _weakness(effect: Effect) -> float:
 def _levels(parameter: Unstated, positions: np.ndarray) -> np.ndarray:
     """Each choice is a level; numeric ranges are cut into thirds."""
     count = min(_LEVELS, len(parameter.values)) if parameter.is_number else len(parameter.values)
-    found: np.ndarray = np.minimum((positions * count).astype(int), count - 1)
-    return found
+    return np.minimum((positions * count).astype(int), count - 1)
 
 
 def _shares(

@@ -92,8 +92,7 @@ def _lost_when(flows: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, float
 
 def _latest(is_so: np.ndarray, never: int = -1) -> np.ndarray:
     """For each sample, the index of the latest one up to itself for which `is_so` is true."""
-    latest: np.ndarray = np.maximum.accumulate(np.where(is_so, np.arange(len(is_so)), never))
-    return latest
+    return np.maximum.accumulate(np.where(is_so, np.arange(len(is_so)), never))
 
 
 def _sent_per_second(series: Series) -> np.ndarray:
@@ -101,8 +100,7 @@ def _sent_per_second(series: Series) -> np.ndarray:
     (link,) = (columns for name, columns in series.items() if name.startswith("link.") and name.endswith("/down"))
     time_s = np.asarray(link["time_s"], dtype=float)
     at = np.searchsorted(time_s, np.arange(1, int(time_s[-1]) + 1) + STEP_S / 2) - 1
-    gained: np.ndarray = np.diff(np.asarray(link["offered_bytes"], dtype=float)[at], prepend=0.0)
-    return gained
+    return np.diff(np.asarray(link["offered_bytes"], dtype=float)[at], prepend=0.0)
 
 
 def _lost_per_second(flows: Mapping[str, Mapping[str, np.ndarray]]) -> np.ndarray:

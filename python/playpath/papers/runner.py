@@ -22,6 +22,7 @@ from playpath.base.engine import Columns, number
 from playpath.base.errors import RunError
 from playpath.base.manifest import package_version
 from playpath.base.parallel import check_jobs, run_all
+from playpath.base.progress import Progress, Pulse
 from playpath.base.tabular import Json
 from playpath.base.worlds import DEFAULT
 from playpath.papers.claims import ClaimResult, evaluate, is_judged
@@ -33,7 +34,6 @@ from playpath.run.worlds import SimWorld
 from playpath.scenario import load
 from playpath.sweep.store import Store
 
-Progress = Callable[[int, int], None]
 Traces = Mapping[tuple[Any, ...], Mapping[str, tuple[list[float], list[float]]]]
 QUICK_SHARE, QUICK_SEEDS = 0.15, 3
 """Share of the media's length, and seeds, of a quick run. Quick verdicts may differ from those of the whole grid."""
@@ -81,8 +81,6 @@ class Options:
     """Also play what no claim needs: the other points of the figures, and today's senders."""
     progress: Progress = lambda done, total: None
     on_interrupt: Callable[[int], None] = lambda running: None
-    meanwhile: Callable[[], None] = lambda: None
-    """Called in the calling thread once sessions have begun, for other work to be done in the meantime."""
 
     @property
     def share(self) -> float:
@@ -197,11 +195,6 @@ def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options)
     todo = [cell for cell in cells.values() if cell.id not in known]
     done = len(cells) - len(todo)
 
-    def tick(_: Cell) -> None:
-        nonlocal done
-        done += 1
-        options.progress(done, len(cells))
-
     def play(cell: Cell) -> str:
         """Play a cell and return why it failed, if it did; in real time a failed session does not stop the others."""
         try:
@@ -214,14 +207,8 @@ def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options)
         return ""
 
     options.progress(done, len(cells))
-    outcome = run_all(
-        play,
-        todo,
-        check_jobs(options.jobs),
-        on_done=tick,
-        on_interrupt=options.on_interrupt,
-        meanwhile=options.meanwhile,
-    )
+    count = Pulse(options.progress, len(cells), done).count
+    outcome = run_all(play, todo, check_jobs(options.jobs), on_done=count, on_interrupt=options.on_interrupt)
     failed = [reason for reason in outcome.results if reason]
     if failed:
         again = "the others are stored; run the same command again to repeat only those"

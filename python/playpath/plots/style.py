@@ -70,8 +70,7 @@ def own_axes(ax: Axes | None, height: float = 3.0) -> Axes:
     """The axes given, or new ones."""
     if ax is not None:
         return ax
-    made: Axes = figure(height=height)[1]
-    return made
+    return figure(height=height)[1]
 
 
 def dress(ax: Axes, *, grid: str = "x") -> None:
@@ -88,6 +87,14 @@ def dress(ax: Axes, *, grid: str = "x") -> None:
         text.set_fontsize(9)
     _wrap_labels(ax)
     take_literally(ax)
+
+
+def dress_rows(ax: Axes, names: Sequence[str]) -> None:
+    """Apply the style to a figure with a row for each name, from top to bottom."""
+    name_rows(ax, names)
+    ax.set_ylim(len(names) - 0.45, -0.55)
+    dress(ax)
+    ax.tick_params(axis="y", length=0)
 
 
 def legend_above(ax: Axes) -> None:

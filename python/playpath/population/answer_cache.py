@@ -48,8 +48,7 @@ class AnswerCache:
             if place is None:
                 return None
             self._file.seek(place)
-            found: dict[str, Any] = json.loads(self._file.readline()[65:])
-            return found
+            return json.loads(self._file.readline()[65:])
 
     def add(self, asked: str, answer: dict[str, Any]) -> None:
         with self._lock:

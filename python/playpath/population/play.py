@@ -12,6 +12,7 @@ import polars as pl
 
 from playpath.base import engine
 from playpath.base.errors import InputError, Interrupted, RunError
+from playpath.base.progress import Progress
 from playpath.judge.race import race_looks
 from playpath.population.answer import PopulationResult
 from playpath.population.intervals import MIN_UNITS
@@ -25,8 +26,6 @@ from playpath.sweep.store import Store
 
 _MAX = 320
 """Number of paths after which `until_decided` ends undecided by default."""
-
-Progress = Callable[[int, int], None]
 
 
 def population(

@@ -397,5 +397,4 @@ def _names(value: str | Sequence[str]) -> tuple[str, ...]:
 
 def _plain(raw: Mapping[str, Any]) -> dict[str, object]:
     """The document as read, for the manifest."""
-    found: dict[str, object] = json.loads(json.dumps(raw, default=str))
-    return found
+    return json.loads(json.dumps(raw, default=str))

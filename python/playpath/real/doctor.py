@@ -6,7 +6,7 @@ import platform
 import shutil
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from playpath.base.parallel import default_jobs
@@ -33,34 +33,14 @@ class Check:
     remedy: str
     """How to get it, in one line; empty if it is there."""
 
-    def to_dict(self) -> dict[str, object]:
-        return asdict(self)
-
-
-@dataclass(frozen=True)
-class _Probe:
-    area: str
-    name: str
-    look: Callable[[], str | None]
-    """What was found; None if it is missing."""
-    remedy: str
-
-    def check(self) -> Check:
-        try:
-            found = self.look()
-        except Exception as error:  # a check that fails must not end the whole report
-            found, reason = None, f"could not be checked: {error}"
-        else:
-            reason = "not found"
-        there = found is not None
-        return Check(self.area, self.name, there, found if found is not None else reason, "" if there else self.remedy)
-
 
 SIM, EMULATION, EBPF, MPTCP, APPS = "sim", "kernel: link emulation", "kernel: eBPF", "kernel: MPTCP", "kernel: programs"
+_Look = Callable[[], str | None]
+"""Looks for one thing: what was found, None if it is missing."""
 
 
 def examine() -> list[Check]:
-    return [probe.check() for probe in _probes()]
+    return [_check(area, *probe) for area, probes in _probes().items() for probe in probes]
 
 
 def can_run(checks: list[Check]) -> dict[str, bool]:
@@ -68,72 +48,85 @@ def can_run(checks: list[Check]) -> dict[str, bool]:
     return {area: all(c.is_there for c in checks if c.area == area) for area in areas}
 
 
-def _probes() -> list[_Probe]:
+def _check(area: str, name: str, look: _Look, remedy: str) -> Check:
+    try:
+        found, missing = look(), "not found"
+    except Exception as error:  # a check that fails must not end the whole report
+        found, missing = None, f"could not be checked: {error}"
+    return Check(area, name, False, missing, remedy) if found is None else Check(area, name, True, found, "")
+
+
+def _probes() -> dict[str, list[tuple[str, _Look, str]]]:
+    """Area → what it needs: its name, how to look for it, and the remedy."""
     from playpath.real.testbed.programs import remedy
 
-    return [
-        _Probe(SIM, "engine", _engine_version, "run `make setup` or `pip install .`"),
-        _Probe(SIM, "cores", lambda: f"{default_jobs()} usable", ""),
-        _Probe(EMULATION, "Linux", _linux, "the kernel world needs Linux 5.6 or newer; `sim` runs anywhere"),
-        _Probe(EMULATION, "root", _root, "run the kernel world as root, for example with sudo"),
-        _Probe(EMULATION, "network namespaces", _namespaces, "use a kernel with CONFIG_NET_NS"),
-        _Probe(
-            EMULATION,
-            "right to create namespaces",
-            _may_make_namespaces,
-            "run as root, for example with sudo; a container needs CAP_SYS_ADMIN",
-        ),
-        _Probe(EMULATION, "ip", _program("ip"), "apt install iproute2"),
-        _Probe(EMULATION, "playpath-emulator", _built("playpath-emulator"), remedy("playpath-emulator")),
-        _Probe(EMULATION, "playpath-client", _built("playpath-client"), remedy("playpath-client")),
-        _Probe(EMULATION, "playpath-serve", _built("playpath-serve"), remedy("playpath-serve")),
-        _Probe(EMULATION, "/dev/net/tun", _tun, "modprobe tun; in a container: start it with --device /dev/net/tun"),
-        _Probe(EBPF, "BTF", _btf, "use a kernel with CONFIG_DEBUG_INFO_BTF (Debian's and Ubuntu's have it)"),
-        _Probe(EBPF, "right to load", _may_load, "run as root, for example with sudo; a container needs CAP_SYS_ADMIN"),
-        _Probe(EBPF, "struct_ops for TCP", _struct_ops, "use Linux 6.10 or newer with CONFIG_BPF_JIT and BTF"),
-        _Probe(EBPF, "bpf file system", _bpf_file_system, "mount /proc"),
-        _Probe(EBPF, "clang", _to_build_bpf(_program("clang")), "bpf/setup.sh, or apt install clang"),
-        _Probe(
-            EBPF,
-            "libelf headers",
-            _to_build_bpf(_file("/usr/include/libelf.h")),
-            "bpf/setup.sh, or apt install libelf-dev zlib1g-dev",
-        ),
-        _Probe(EBPF, "playpath-bpf", _built("playpath-bpf"), remedy("playpath-bpf")),
-        _Probe(EBPF, "kernel's own controls", _controls, "mount /proc"),
-        _Probe(MPTCP, "root", _root, "run the kernel world as root, for example with sudo"),
-        _Probe(MPTCP, "MPTCP", _mptcp, "sysctl net.mptcp.enabled=1; needs a kernel with CONFIG_MPTCP"),
-        _Probe(APPS, "nginx", _program("nginx"), "apt install nginx-light"),
-        _Probe(APPS, "ffmpeg", _program("ffmpeg"), "apt install ffmpeg"),
-        _Probe(APPS, "ffprobe", _program("ffprobe"), "apt install ffmpeg"),
-        _Probe(
-            APPS, "clip", _clip, "set PLAYPATH_CLIP=FILE, or let the first run with a real player fetch it with pip"
-        ),
-        _Probe(APPS, "vlc", _program("vlc"), "apt install vlc-bin vlc-plugin-base"),
-        _Probe(APPS, "chromium", _program("chromium", "chromium-browser", "google-chrome"), "apt install chromium"),
-        _Probe(
-            APPS,
-            "dash.js",
-            _script("dashjs"),
-            "apt install npm, which fetches it at the first run; or PLAYPATH_DASHJS=FILE",
-        ),
-        _Probe(
-            APPS,
-            "hls.js",
-            _script("hlsjs"),
-            "apt install npm, which fetches it at the first run; or PLAYPATH_HLSJS=FILE",
-        ),
-        _Probe(
-            APPS,
-            "Shaka",
-            _script("shaka"),
-            "apt install npm, which fetches it at the first run; or PLAYPATH_SHAKA=FILE",
-        ),
-        _Probe(APPS, "curl", _program("curl"), "apt install curl"),
-        _Probe(APPS, "ngtcp2", _program("gtlsclient"), "apt install ngtcp2-client"),
-        _Probe(APPS, "iperf3", _program("iperf3"), "apt install iperf3"),
-        _Probe(APPS, "mptcpize", _program("mptcpize"), "apt install mptcpize"),
-    ]
+    def own(name: str) -> tuple[str, _Look, str]:
+        return name, _built(name), remedy(name)
+
+    def program(name: str, package: str = "", *others: str) -> tuple[str, _Look, str]:
+        return name, _program(name, *others), f"apt install {package or name}"
+
+    def script(title: str, name: str) -> tuple[str, _Look, str]:
+        return (
+            title,
+            _script(name),
+            f"apt install npm, which fetches it at the first run; or PLAYPATH_{name.upper()}=FILE",
+        )
+
+    sudo = "run as root, for example with sudo; a container needs CAP_SYS_ADMIN"
+    root = ("root", _root, "run the kernel world as root, for example with sudo")
+    clip = "set PLAYPATH_CLIP=FILE, or let the first run with a real player fetch it with pip"
+    return {
+        SIM: [
+            ("engine", _engine_version, "run `make setup` or `pip install .`"),
+            ("cores", lambda: f"{default_jobs()} usable", ""),
+        ],
+        EMULATION: [
+            ("Linux", _linux, "the kernel world needs Linux 5.6 or newer; `sim` runs anywhere"),
+            root,
+            (
+                "network namespaces",
+                lambda: "yes" if _exists("/proc/self/ns/net") else None,
+                "use a kernel with CONFIG_NET_NS",
+            ),
+            ("right to create namespaces", _may_make_namespaces, sudo),
+            program("ip", "iproute2"),
+            own("playpath-emulator"),
+            own("playpath-client"),
+            own("playpath-serve"),
+            ("/dev/net/tun", _tun, "modprobe tun; in a container: start it with --device /dev/net/tun"),
+        ],
+        EBPF: [
+            ("BTF", lambda: _exists(_BTF), "use a kernel with CONFIG_DEBUG_INFO_BTF (Debian's and Ubuntu's have it)"),
+            ("right to load", _may_load, sudo),
+            ("struct_ops for TCP", _struct_ops, "use Linux 6.10 or newer with CONFIG_BPF_JIT and BTF"),
+            ("bpf file system", _bpf_file_system, "mount /proc"),
+            ("clang", _to_build_bpf(_program("clang")), "bpf/setup.sh, or apt install clang"),
+            (
+                "libelf headers",
+                _to_build_bpf(lambda: _exists("/usr/include/libelf.h")),
+                "bpf/setup.sh, or apt install libelf-dev zlib1g-dev",
+            ),
+            own("playpath-bpf"),
+            ("kernel's own controls", _controls, "mount /proc"),
+        ],
+        MPTCP: [root, ("MPTCP", _mptcp, "sysctl net.mptcp.enabled=1; needs a kernel with CONFIG_MPTCP")],
+        APPS: [
+            program("nginx", "nginx-light"),
+            program("ffmpeg"),
+            program("ffprobe", "ffmpeg"),
+            ("clip", _clip, clip),
+            program("vlc", "vlc-bin vlc-plugin-base"),
+            program("chromium", "", "chromium-browser", "google-chrome"),
+            script("dash.js", "dashjs"),
+            script("hls.js", "hlsjs"),
+            script("Shaka", "shaka"),
+            program("curl"),
+            ("ngtcp2", _program("gtlsclient"), "apt install ngtcp2-client"),
+            program("iperf3"),
+            program("mptcpize"),
+        ],
+    }
 
 
 def _engine_version() -> str | None:
@@ -153,10 +146,6 @@ def _root() -> str | None:
     return "yes" if os.geteuid() == 0 else None
 
 
-def _namespaces() -> str | None:
-    return "yes" if Path("/proc/self/ns/net").exists() else None
-
-
 def _may_make_namespaces() -> str | None:
     """Create a network namespace in a thread; it disappears with the thread."""
     if platform.system() != "Linux":
@@ -169,7 +158,7 @@ def _may_make_namespaces() -> str | None:
     return "yes" if answers == [0] else None
 
 
-def _program(*names: str) -> Callable[[], str | None]:
+def _program(*names: str) -> _Look:
     return lambda: next((found for name in names if (found := shutil.which(name))), None)
 
 
@@ -182,7 +171,7 @@ def _clip() -> str | None:
     return str(stored) if stored.is_file() else None
 
 
-def _script(name: str) -> Callable[[], str | None]:
+def _script(name: str) -> _Look:
     """A player's script, or the program that fetches it."""
 
     def look() -> str | None:
@@ -195,11 +184,11 @@ def _script(name: str) -> Callable[[], str | None]:
     return look
 
 
-def _file(path: str) -> Callable[[], str | None]:
-    return lambda: path if Path(path).exists() else None
+def _exists(path: str | Path) -> str | None:
+    return str(path) if Path(path).exists() else None
 
 
-def _built(name: str) -> Callable[[], str | None]:
+def _built(name: str) -> _Look:
     """The path of one of the kernel world's own programs."""
 
     def look() -> str | None:
@@ -214,7 +203,7 @@ def _built(name: str) -> Callable[[], str | None]:
     return look
 
 
-def _to_build_bpf(look: Callable[[], str | None]) -> Callable[[], str | None]:
+def _to_build_bpf(look: _Look) -> _Look:
     """Needed only to build `playpath-bpf`: its BPF objects are compiled in and adapt to the running kernel."""
     return lambda: look() or ("not needed: playpath-bpf is built" if _built("playpath-bpf")() else None)
 
@@ -224,10 +213,6 @@ def _tun() -> str | None:
         return None
     os.close(os.open(_TUN, os.O_RDWR))
     return "can be opened"
-
-
-def _btf() -> str | None:
-    return str(_BTF) if _BTF.exists() else None
 
 
 def _may_load() -> str | None:

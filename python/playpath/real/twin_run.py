@@ -11,7 +11,7 @@ import polars as pl
 
 from playpath.base.errors import InputError, Interrupted, unknown_name
 from playpath.base.parallel import run_all
-from playpath.base.progress import Progress
+from playpath.base.progress import Progress, Pulse
 from playpath.base.worlds import REAL, WORLDS
 from playpath.judge.stats import MIN_FOR_INTERVAL
 from playpath.real.twin import SIM_SEEDS, Twin
@@ -81,13 +81,14 @@ def twin(
     kept = {task: _kept(loaded, task[1], task[0], kernel, store) for task in tasks}
     if None in kept.values():  # a busy machine does not matter if nothing is left to play
         kernel.prepare(loaded, parallel)
-    counted = _counting(len(tasks), progress)
+    progress(0, len(tasks))
+    counted = Pulse(progress, len(tasks)).count
 
     def play(task: tuple[int, str]) -> Session:
         return kept[task] or _play(loaded, task[1], task[0], kernel, store)
 
     if parallel > 1:
-        outcome = run_all(play, tasks, parallel, on_done=lambda task: counted(), on_interrupt=on_interrupt)
+        outcome = run_all(play, tasks, parallel, on_done=counted, on_interrupt=on_interrupt)
         sessions, interrupted = [s for s in outcome.results if s is not None], outcome.interrupted
     else:
         sessions, interrupted = _one_by_one(play, tasks, counted, on_interrupt)
@@ -158,22 +159,10 @@ def _without_task(scenario: Scenario, missing: Mapping[str, str]) -> dict[str, s
     return {name: f"{name}: {why} ({here[0]}); choose another with --cc" for name in here[1:]}
 
 
-def _counting(total: int, progress: Progress) -> Callable[[], None]:
-    done = 0
-    progress(0, total)
-
-    def count() -> None:
-        nonlocal done
-        done += 1
-        progress(done, total)
-
-    return count
-
-
 def _one_by_one(
     play: Callable[[tuple[int, str]], Session],
     tasks: Sequence[tuple[int, str]],
-    counted: Callable[[], None],
+    counted: Callable[[tuple[int, str]], None],
     on_interrupt: Callable[[int], None],
 ) -> tuple[list[Session], bool]:
     """Play in the calling thread, where Ctrl-C tears the test bed down at once."""
@@ -181,7 +170,7 @@ def _one_by_one(
     try:
         for task in tasks:
             sessions.append(play(task))
-            counted()
+            counted(task)
     except KeyboardInterrupt:
         on_interrupt(0)
         return sessions, True

@@ -71,7 +71,7 @@ def _group_of(flow: str, names: Sequence[str]) -> str | None:
 
 def _together(flows: Sequence[Mapping[str, Any]], goodput_mbps: float | None) -> dict[str, float | None]:
     """Goodput over the whole run, and Jain's index over each flow's goodput during its lifetime."""
-    fairness = engine.jain_index(float(flow["goodput_mbps"]) for flow in flows)
+    fairness = engine.jain_index([float(flow["goodput_mbps"]) for flow in flows])
     return {"total_goodput_mbps": goodput_mbps} | ({} if fairness is None else {"flow_jain_index": fairness})
 
 

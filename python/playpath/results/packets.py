@@ -99,5 +99,4 @@ def _times(session: Session) -> np.ndarray:
 
 
 def _within(times: np.ndarray, begin: float, end: float) -> np.ndarray:
-    found: np.ndarray = (np.asarray(times, dtype=float) >= begin) & (np.asarray(times, dtype=float) <= end)
-    return found
+    return (np.asarray(times, dtype=float) >= begin) & (np.asarray(times, dtype=float) <= end)

@@ -13,7 +13,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +27,7 @@ from playpath.base.errors import InputError, Interrupted
 from playpath.base.files import write_text
 from playpath.base.metrics import metric
 from playpath.base.optional import scipy
+from playpath.base.progress import Progress
 from playpath.base.tabular import Json
 from playpath.results.comparison import Comparison
 from playpath.run.compare import compare
@@ -50,8 +51,6 @@ _OBJECTIVE = 2
 _GUARD = "played_s"
 _LOSS = "preference"
 """What viewers weigh against each other, as a metric of the ranking (`crates/verdict/src/preference.rs`)."""
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -123,9 +122,11 @@ class Tuning:
 
     @property
     def caveat(self) -> str:
-        """What is to be said if no set scores better than the defaults; empty if one does."""
-        is_better = min(score for _, score in self.history) < self.default_score - _ROUNDING
-        return "" if is_better else ", none of which scores better than the defaults"
+        """What is to be said if no set scores better than the defaults, or it is not proven on what was held out; otherwise empty."""
+        if min(score for _, score in self.history) >= self.default_score - _ROUNDING:
+            return ", none of which scores better than the defaults"
+        is_proven = all(c.ranking[0] == self.sender and c.decision.beaten for c in self.held_out)
+        return "" if is_proven else "; on what was held out it is not proven better than the defaults"
 
     def to_dict(self) -> Json:
         return {

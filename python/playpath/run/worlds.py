@@ -217,8 +217,7 @@ def _refuse_own_code(scenario: Scenario) -> None:
 
 def transport_of(sender: Mapping[str, Any]) -> str:
     """The transport of a resolved sender or traffic group; without a `transport` table it is TCP."""
-    name: str = sender.get("transport", {}).get("name", "tcp")
-    return name
+    return sender.get("transport", {}).get("name", "tcp")
 
 
 def _refuse_own_rule(scenario: Scenario, sender: str) -> None:
@@ -244,13 +243,11 @@ def world(name: str, *, files: Files | None = None, tolerance: str | None = None
         from playpath.real.testbed.players import DEFAULT
         from playpath.real.testbed.players import player as find
 
-        real: World = found.kind(find(player or DEFAULT).name, files, tolerance)
-        return real
+        return found.kind(find(player or DEFAULT).name, files, tolerance)
     if colon:
         raise InputError(
             f"world '{name}': only the worlds {' and '.join(REAL)} have real players, for example kernel:{player}"
         )
     if tolerance is not None:
         raise InputError(f"--tolerance {tolerance}: links in the world '{name}' are never late")
-    exact: World = found.kind()
-    return exact
+    return found.kind()

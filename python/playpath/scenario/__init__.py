@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -391,21 +391,26 @@ def _read(source: Any) -> tuple[str, str, str]:
 
 def own_code(resolved: ResolvedDocument) -> list[str]:
     """The congestion controls and ABR rules of a resolved scenario that are the user's own code: `module:Name`."""
-    return [entry["name"] for entry in _own(resolved)]
+    return [entry["name"] for _, _, entry in own_entries(resolved)]
+
+
+def own_entries(resolved: ResolvedDocument) -> Iterator[tuple[str, str, Component]]:
+    """The entries that name own code, with what each is of and what it is: a control or a rule."""
+    senders = [(f"sender '{entry.get('name', '')}'", entry) for entry in resolved.get("sender") or []]
+    traffic = [(f"traffic '{entry.get('name', '')}'", entry) for entry in resolved.get("traffic") or []]
+    for where, table in [*senders, *traffic, ("player", resolved.get("player") or {})]:
+        for key, kind in (("cc", "control"), ("abr", "rule")):
+            entry: Any = table.get(key)
+            if isinstance(entry, dict) and ":" in str(entry.get("name")):
+                yield f"{where}: {key}", kind, entry
 
 
 def _check_code(earlier: ResolvedDocument, now: ResolvedDocument) -> None:
     """Refuse code that has the same name but differs."""
-    known = {entry["name"]: entry["source_sha256"] for entry in _own(earlier)}
-    for entry in _own(now):
+    known = {entry["name"]: entry["source_sha256"] for _, _, entry in own_entries(earlier)}
+    for _, _, entry in own_entries(now):
         if known.get(entry["name"], entry["source_sha256"]) != entry["source_sha256"]:
             raise InputError(f"'{entry['name']}': the source has changed since this result")
-
-
-def _own(resolved: ResolvedDocument) -> list[Component]:
-    tables = [*(resolved.get("sender") or []), *(resolved.get("traffic") or []), resolved.get("player") or {}]
-    entries = [table.get(key) for table in tables for key in ("cc", "abr")]
-    return [entry for entry in entries if isinstance(entry, dict) and ":" in str(entry.get("name"))]
 
 
 def _sender_overrides(

@@ -120,8 +120,7 @@ class Design:
         if self.sample == "random":
             return random.random((self.sample_points, len(self.axes)))
         qmc = scipy("stats", "sample.kind: latin_hypercube").qmc
-        drawn: np.ndarray = qmc.LatinHypercube(len(self.axes), rng=random).random(self.sample_points)
-        return drawn
+        return qmc.LatinHypercube(len(self.axes), rng=random).random(self.sample_points)
 
 
 def load_design(

@@ -123,8 +123,7 @@ def _ray(jobs: int | None) -> Place:
 
 
 def _cluster(ray: Any) -> dict[str, float]:
-    found: dict[str, float] = ray.cluster_resources()
-    return found
+    return ray.cluster_resources()
 
 
 class RayExecutor(Executor):
@@ -133,8 +132,7 @@ class RayExecutor(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         import ray
 
-        future: Future[Any] = ray.remote(fn).options(max_retries=-1).remote(*args, **kwargs).future()
-        return future
+        return ray.remote(fn).options(max_retries=-1).remote(*args, **kwargs).future()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Leave the cluster running: others may be using it."""

@@ -13,6 +13,7 @@ from typing import Any, Unpack
 
 from playpath.base.errors import PlaypathError, RunError
 from playpath.base.parallel import check_jobs
+from playpath.base.progress import Progress
 from playpath.judge.evidence import ladder
 from playpath.judge.race import MAX
 from playpath.scenario import Choices, Scenario, own_code
@@ -33,8 +34,6 @@ _SAMPLE_S = 0.3
 """Least duration of a measured chunk, in seconds, since opening the first shard alone takes some hundredths of a second."""
 _GROWTH = 4
 """Chunks grow by at most this factor at a time, since the first cells may be unusually quick."""
-
-Progress = Callable[[int, int], None]
 
 
 def sweep(

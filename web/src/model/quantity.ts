@@ -13,14 +13,20 @@ export function number(text: unknown): number | null {
   return unit && Number.isFinite(Number(found[1])) ? Number(found[1]) * unit : null;
 }
 
-/** About three significant digits, with a true minus sign. */
-export function short(value: number | null | undefined): string {
+/** About three significant digits, or as many as are asked for, with a true minus sign. */
+export function short(value: number | null | undefined, digits = 3): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  if (value < 0) return `−${short(-value)}`;
+  if (value < 0) return `−${short(-value, digits)}`;
   if (value === 0) return "0";
-  if (value >= 100) return value.toFixed(0);
-  if (value < 1e-4) return value.toExponential(1).replace("-", "−");
-  return String(Number(value.toPrecision(3)));
+  if (value >= 100) return String(Number(value.toFixed(digits - 3)));
+  if (value < 1e-4) return value.toExponential(digits - 2).replace("-", "−");
+  return String(Number(value.toPrecision(digits)));
+}
+
+/** The labels of an axis: with as many digits as tell neighbours apart. */
+export function tickLabels(ticks: number[], digits = 3): string[] {
+  const words = ticks.map((tick) => short(tick, digits));
+  return new Set(words).size === ticks.length || digits === 12 ? words : tickLabels(ticks, digits + 1);
 }
 
 /** A line is never broken between a number and its unit. */

@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import { envelope, within } from "../model/envelope";
 import { CHARTS, type Chart, type Context, type Line, edges, lastSample, placeOf } from "../model/lines";
-import { clock, short, withUnit } from "../model/quantity";
+import { clock, short, tickLabels, withUnit } from "../model/quantity";
 import { type Mark, type Session, marks } from "../model/story";
 import { factors, timeLabels, timeTicks } from "../model/time";
 import { COLOURS, colour, dashed, token } from "./colours";
@@ -98,7 +98,7 @@ export class Charts {
       scales: { x: { time: false, range: () => view }, y },
       axes: [
         { stroke: text, grid, ticks: grid, size: 30, splits: (plot, _, min, max) => timeTicks(min, max, plot.bbox.width / devicePixelRatio / TICK_ROOM), values: (_, splits) => timeLabels(splits) },
-        { stroke: text, grid, ticks: grid, size: LEFT, values: (_, splits) => splits.map((value) => (value === null ? null : short(value))), ...(chart.isLog ? { splits: (_: uPlot, __: number, min: number, max: number) => factors(min, max) } : {}) },
+        { stroke: text, grid, ticks: grid, size: LEFT, values: (_, splits) => (chart.isLog ? splits.map((value) => (value === null ? null : short(value))) : tickLabels(splits)), ...(chart.isLog ? { splits: (_: uPlot, __: number, min: number, max: number) => factors(min, max) } : {}) },
       ],
       series: [{ label: "time", value: (_, time) => (time === null ? "–" : clock(time)) }, ...lines.map((line, i) => series(line, i, lines, chart.unit))],
       bands: lines.flatMap((line, i) => (line.role === "high" ? [{ series: [i + 1, i] as [number, number], fill: `${colour(line.place)}38` }] : [])),

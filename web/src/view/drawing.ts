@@ -2,7 +2,7 @@
 
 import type uPlot from "uplot";
 import type { Line } from "../model/lines";
-import { short } from "../model/quantity";
+import { tickLabels } from "../model/quantity";
 import { factors, timeLabels, timeTicks, valueTicks } from "../model/time";
 import { colour, dashed, token } from "./colours";
 import { svg } from "./dom";
@@ -44,6 +44,8 @@ export function sheet(plot: uPlot, title: string, make: (scales: { x: Place; y: 
   const { min: from = 0, max: until = 1 } = plot.scales.x;
   const times = timeTicks(from, until, TIMES);
   const labels = timeLabels(times);
+  const values = valuesOf(plot);
+  const words = tickLabels(values);
   let left = LEFT;
   const names = strokes.filter((stroke) => stroke.name !== null).flatMap(({ name, ink, dash }) => {
     const [at, width] = [left, name!.length * LETTER];
@@ -55,7 +57,7 @@ export function sheet(plot: uPlot, title: string, make: (scales: { x: Place; y: 
     "svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, "font-family": "sans-serif", "font-size": 12, fill: token("text") },
     frame, svg("rect", { width: WIDTH, height: HEIGHT, fill: token("back") }), svg("text", { x: LEFT, y: 18, "font-size": 14 }, title),
     ...times.map((at, i) => svg("text", { x: x(at), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, labels[i])),
-    ...valuesOf(plot).flatMap((at) => [svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(at), y2: y(at), stroke: token("line") }), svg("text", { x: LEFT - 6, y: y(at) + 4, "text-anchor": "end" }, short(at))]),
+    ...values.flatMap((at, i) => [svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(at), y2: y(at), stroke: token("line") }), svg("text", { x: LEFT - 6, y: y(at) + 4, "text-anchor": "end" }, words[i])]),
     ...paths, ...names,
   );
   return new XMLSerializer().serializeToString(root);

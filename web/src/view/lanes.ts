@@ -1,6 +1,6 @@
 /** A lane for each path of a session: packets in a row as bars, single packets as strokes, changes of path as lines between. */
 
-import { short } from "../model/quantity";
+import { tickLabels } from "../model/quantity";
 import { valueTicks } from "../model/time";
 import { svg } from "./dom";
 import { Drawn, FONT, type Titled } from "./drawn";
@@ -41,10 +41,11 @@ export class Lanes extends Drawn {
     const bottom = head + LANE * lanes.length;
     const scale: Scale = { x: (time) => left + ((time - from) / (until - from)) * (width - left - RIGHT), foot: (lane) => head + LANE * (lane + 1) - 8 };
     const ticks = valueTicks(0, (until - from) * 1e3, Math.max(3, (width - left) / 90));
+    const words = tickLabels(ticks);
     const frame = [
       ...signs.map((label, i) => svg("text", { x: 2, y: TOP + 12 + LINE * i, fill: "var(--soft)" }, this.cut(label, width - 4))),
       ...lanes.flatMap((name, lane) => [svg("line", { x1: left, x2: width - RIGHT, y1: scale.foot(lane), y2: scale.foot(lane), stroke: "var(--line)" }), svg("text", { x: left - 8, y: scale.foot(lane) - 8, "text-anchor": "end", fill: "var(--text)" }, name)]),
-      ...ticks.flatMap((value) => [svg("line", { x1: scale.x(from + value / 1e3), x2: scale.x(from + value / 1e3), y1: head, y2: bottom, stroke: "var(--line)" }), svg("text", { x: scale.x(from + value / 1e3), y: bottom + 16, "text-anchor": "middle", fill: "var(--soft)" }, short(value))]),
+      ...ticks.flatMap((value, i) => [svg("line", { x1: scale.x(from + value / 1e3), x2: scale.x(from + value / 1e3), y1: head, y2: bottom, stroke: "var(--line)" }), svg("text", { x: scale.x(from + value / 1e3), y: bottom + 16, "text-anchor": "middle", fill: "var(--soft)" }, words[i])]),
       svg("text", { x: (left + width) / 2, y: bottom + 35, "text-anchor": "middle", fill: "var(--soft)" }, `ms from ${from.toFixed(3)}\u00a0s of the session`),
     ];
     const label = `${title}: ${strokes.length > 0 ? `${strokes.length} packets` : `${bars.length} runs of packets`}, ${changes.length} changes of path`;

@@ -1,6 +1,6 @@
 /** A figure over two axes of numbers: lines with marks and intervals, distributions with bands, clouds of marks. */
 
-import { short, withUnit } from "../model/quantity";
+import { short, tickLabels, withUnit } from "../model/quantity";
 import { factors, timeLabels, timeTicks, valueTicks } from "../model/time";
 import { svg } from "./dom";
 import { Drawn, FONT, type Titled } from "./drawn";
@@ -79,11 +79,12 @@ export class Plane extends Drawn {
     const height = legend + Math.min(HIGHEST, Math.max(LOWEST, SHAPE * width));
     const bottom = height - FOOT;
     const y = scaleOf(figure.y, values(1), bottom, legend + TOP, (bottom - legend - TOP) / Y_ROOM);
-    const left = 14 + Math.max(...y.ticks.map((tick) => this.measure(short(tick))));
+    const words = tickLabels(y.ticks);
+    const left = 14 + Math.max(...words.map((word) => this.measure(word)));
     const x = scaleOf(figure.x, values(0), left, width - RIGHT, (width - left) / X_ROOM);
     const text = (props: Record<string, unknown>, label: string) => svg("text", { fill: "var(--soft)", ...props }, label);
     const frame = [
-      ...y.ticks.flatMap((value) => [svg("line", { x1: left, x2: width - RIGHT, y1: y.at(value), y2: y.at(value), stroke: value === 0 ? "var(--soft)" : "var(--line)" }), text({ x: left - 6, y: y.at(value) + 4.5, "text-anchor": "end" }, short(value))]),
+      ...y.ticks.flatMap((value, i) => [svg("line", { x1: left, x2: width - RIGHT, y1: y.at(value), y2: y.at(value), stroke: value === 0 ? "var(--soft)" : "var(--line)" }), text({ x: left - 6, y: y.at(value) + 4.5, "text-anchor": "end" }, words[i])]),
       ...this.ticks(x, bottom, legend + TOP),
       text({ x: (left + width - RIGHT) / 2, y: bottom + 36, "text-anchor": "middle" }, this.cut(titled(figure.x), width - left)),
       text({ x: 2, y: legend + 13 }, this.cut(titled(figure.y), width - 4)),
@@ -105,10 +106,11 @@ export class Plane extends Drawn {
   private ticks(x: Scale, bottom: number, top: number): SVGElement[] {
     const { isTime, ticks } = this.figure.x;
     const words = isTime ? timeLabels(x.ticks) : this.figure.x.words;
+    const numbers = tickLabels(x.ticks);
     let free = -Infinity;
-    return x.ticks.flatMap((value) => {
+    return x.ticks.flatMap((value, i) => {
       const at = x.at(value);
-      const word = words?.[(ticks ?? x.ticks).indexOf(value)] ?? short(value);
+      const word = words?.[(ticks ?? x.ticks).indexOf(value)] ?? numbers[i];
       const half = this.measure(word) / 2;
       const line = svg("line", { x1: at, x2: at, y1: top, y2: bottom, stroke: "var(--line)" });
       if (at - half < free) return [line];

@@ -1,6 +1,6 @@
 /** A figure with a row each for senders, pairs or groups: medians and intervals, differences, shares of viewers, two worlds. */
 
-import { short, signed, withUnit } from "../model/quantity";
+import { signed, tickLabels, withUnit } from "../model/quantity";
 import { valueTicks } from "../model/time";
 import { svg } from "./dom";
 import { Drawn, FONT, type Titled } from "./drawn";
@@ -67,10 +67,10 @@ export class Rows extends Drawn {
     const height = TOP + ROW * figure.rows.length + BOTTOM;
     const scale = scaleOf(figure, left, right, (right - left) / TICK_ROOM);
     const foot = height - BOTTOM;
-    const tick = (value: number) => short(figure.kind === "shares" ? Math.abs(value) : value);
-    const grid = scale.ticks.flatMap((value) => [
+    const words = tickLabels(scale.ticks).map((word) => (figure.kind === "shares" ? word.replace("−", "") : word));
+    const grid = scale.ticks.flatMap((value, i) => [
       svg("line", { x1: scale.x(value), x2: scale.x(value), y1: TOP, y2: foot, stroke: value === 0 ? "var(--soft)" : "var(--line)" }),
-      svg("text", { x: scale.x(value), y: foot + 17, "text-anchor": "middle", fill: "var(--soft)" }, tick(value)),
+      svg("text", { x: scale.x(value), y: foot + 17, "text-anchor": "middle", fill: "var(--soft)" }, words[i]),
     ]);
     const bands = figure.rows.flatMap((row, i) => (row.margin === undefined || row.value === null ? [] : [band(row.margin, TOP + ROW * (i + 0.5), scale)]));
     const rows = figure.rows.map((row, i) => this.row(row, TOP + ROW * (i + 0.5), left, width, scale));

@@ -5,7 +5,7 @@
 //!
 //! Differences from the reference:
 //! 1. Shares are of packets, not of bytes. The state is the window, not the rate.
-//! 2. Pacing is at cwnd / SRTT, twice that in slow start, in the bursts of the transport's profile; not in bursts of 2^-12 s.
+//! 2. Pacing is at cwnd / SRTT, twice that in slow start (Linux: in its first half).
 //! 3. The fall-back where marks look like those of a classic queue (`parts/classic_queue.rs`) is off unless asked for, as in Linux.
 //! 4. A peer without accurate ECN gets ECT(0), and a mark then halves the window (RFC 9331, 4.3).
 //! 5. A loss halves the window, as Linux does; the draft also allows CUBIC's 0.7.

@@ -139,7 +139,9 @@ impl<C: RenoBased> CongestionControl for C {
         }
     }
     fn on_idle_restart(&mut self, view: &View, event: &IdleRestart) {
-        self.wake(view, event);
+        if !event.idle.is_zero() {
+            self.wake(view, event);
+        }
     }
     fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
         self.reno_mut().windows.set(change);

@@ -20,14 +20,12 @@ use super::config::{Config, LossConfig, OwnRate, Pacing, WindowFit};
 use super::ecn::Ecn;
 use super::rtt::Rtt;
 use super::sent::Sent;
+use crate::SCALABLE_BURST;
 use playpath_cc::{
     Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, PacketLost, PacketSent,
     RateSample, RecoveryExit, RecoveryWindow, Rto, Sibling, View, WindowChange,
 };
 use playpath_units::{Duration, Rate, Time};
-
-/// Most that a sender of ECT(1) lets go at once, as time at its rate (RFC 9331 §4.3 asks for a bound; 2^-12 s as Prague on Linux).
-const SCALABLE_BURST: Duration = Duration::from_micros(244);
 
 /// State stored with a packet (draft-cheng §3.2).
 #[derive(Clone, Copy, Debug, Default)]
@@ -113,7 +111,8 @@ pub(crate) struct Path {
     is_full: bool,
     window_fit: WindowFit,
     counts_at_once: bool,
-    emptied_at: Time,
+    /// All that left is acknowledged, since this time.
+    emptied_at: Option<Time>,
     recovery: Recovery,
     pace: Pace,
     pacer: Pacer,
@@ -156,7 +155,7 @@ impl Path {
             is_full: false,
             max_packets_out: 0,
             usage_end: 0,
-            emptied_at: Time::ZERO,
+            emptied_at: None,
             pacer: Pacer::default(),
             pace: Pace::default(),
             reductions: 0,
@@ -330,12 +329,13 @@ impl Path {
         let old = std::mem::replace(self, Path::new(config, control));
         (self.lost_before, self.reductions, self.undos) = (old.lost(), old.reductions, old.undos);
         (self.own_index, self.siblings, self.stream_acked) = (old.own_index, old.siblings, old.stream_acked);
+        self.ecn = old.ecn.on_another_path();
         self.start(now);
     }
     /// The same where nobody makes controls: the old one is told of its window alone.
     pub fn keep_control(&mut self, now: Time, config: &Config) {
         self.rtt = Rtt::new(&config.loss);
-        self.ecn = Ecn::new(config.marking);
+        self.ecn = self.ecn.on_another_path();
         (self.bytes_in_flight, self.packets_out) = (0, 0);
         (self.recovery, self.pacer) = (Recovery::default(), Pacer::default());
         self.change_window(now, &WindowChange { cwnd: config.initial_window, ssthresh: f64::INFINITY });
@@ -378,9 +378,10 @@ impl Path {
     #[inline(always)]
     pub fn on_sent(&mut self, now: Time, bytes: u32, is_retransmission: bool, pacing: &Pacing) -> Stamp {
         if self.packets_out == 0 {
-            let idle = now.saturating_since(self.emptied_at);
-            if self.sent > 0 && !idle.is_zero() {
-                let is_app_limited = self.is_app_limited();
+            // What was in flight may have been lost, or gone with its keys: that is no pause.
+            let paused = self.emptied_at.take().map(|at| now.saturating_since(at));
+            if self.sent > 0 && paused != Some(Duration::ZERO) {
+                let (idle, is_app_limited) = (paused.unwrap_or_default(), self.is_app_limited());
                 self.notify_control(now, |control, view| {
                     control.on_idle_restart(view, &IdleRestart { idle, silent: idle, is_app_limited })
                 });
@@ -573,7 +574,7 @@ impl Path {
         };
         self.notify_control(now, |control, view| control.on_ack(view, &event));
         if self.packets_out == 0 {
-            self.emptied_at = now;
+            self.emptied_at = Some(now);
         }
     }
 

@@ -1,5 +1,7 @@
 """`playpath doctor`: what this machine can run."""
 
+from dataclasses import asdict
+
 from rich.table import Table
 
 from playpath.cli.commands import options
@@ -12,7 +14,7 @@ def command(json: options.Json = False) -> None:
     checks = examine()
     able = can_run(checks)
     if json:
-        console.print_json({"can_run": able, "checks": [check.to_dict() for check in checks]})
+        console.print_json({"can_run": able, "checks": [asdict(check) for check in checks]})
         return
     for area, complete in able.items():
         mark = "[green]ready[/green]" if complete else "[yellow]incomplete[/yellow]"

@@ -1,12 +1,11 @@
 """`playpath reproduce`: a paper's claims, judged, and its figures."""
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Protocol, TypeVar
+from typing import Annotated
 
 import typer
 
@@ -37,14 +36,6 @@ _STYLES = {
     "not reproduced by count only": "red",
     "not reproduced": "red",
 }
-
-
-class _Interruptible(Protocol):
-    @property
-    def interrupted(self) -> bool: ...
-
-
-_Found = TypeVar("_Found", bound=_Interruptible)
 
 
 def command(
@@ -104,35 +95,14 @@ def command(
             _run_side_by_side(name, root, how, json)
             return
         found: list[_Ran] = []
-        report = _once(lambda: None)
-        try:
-            for one in studies:
-                # A study's report is drawn on one core while the next study's sessions are played.
-                ran = _run(one, replace(how, folder=root / one, meanwhile=report), sensitivity, joint)
-                report()
-                found.append(ran)
-                if not json:
-                    print_study(ran)
-                report = _once(partial(_write, ran, root / one, figures))
-        except Exception:  # interrupted, or a session of the next study failed; this study is complete
-            report()
-            raise
-        report()
+        for one in studies:
+            ran = _run(one, replace(how, folder=root / one), sensitivity, joint)
+            found.append(ran)
+            if not json:
+                print_study(ran)
+            _write(ran, root / one, figures)
     if json:
         console.print_json([_json(ran) for ran in found])
-
-
-def _once(work: Callable[[], None]) -> Callable[[], None]:
-    """Wrap `work` so that it is completed only once; if it was interrupted, the next call starts it again."""
-    is_done = False
-
-    def do() -> None:
-        nonlocal is_done
-        if not is_done:
-            work()
-            is_done = True
-
-    return do
 
 
 def _settings(studies: Sequence[str], texts: list[str], world: str) -> Settings:
@@ -156,23 +126,30 @@ class _Ran:
 
 def _run(name: str, how: Options, sensitivity: bool, points: int | None) -> _Ran:
     console.warn_of_other_builds(Store(how.folder / "store").of_other_builds(), "shards", how.folder)
-    result, swept, joint = _timed(name, how, lambda options: run_study(study(name), options)), None, None
+    swept = joint = None
+    with _timed(name, how) as options:
+        result = run_study(study(name), options)
+        _stop_if(result.interrupted)
     cut = f", {result.cut} of them cut off before their end" if result.cut else ""
     console.message(f"{name}: {result.table.height} sessions{cut}")
     if sensitivity:
-        swept = _timed(f"{name}, sensitivity", how, lambda options: run_sensitivity(result, options))
+        with _timed(f"{name}, sensitivity", how) as options:
+            swept = run_sensitivity(result, options)
+            _stop_if(swept.interrupted)
     if points is not None:
-        joint = _timed(f"{name}, joint", how, lambda options: run_joint(result, points, options))
+        with _timed(f"{name}, joint", how) as options:
+            joint = run_joint(result, points, options)
+            _stop_if(joint.interrupted)
     return _Ran(result, swept, joint)
 
 
-def _timed(title: str, how: Options, run: Callable[[Options], _Found]) -> _Found:
+@contextmanager
+def _timed(title: str, how: Options) -> Iterator[Options]:
+    """The options with a progress bar; says how long the block took, unless it was interrupted."""
     begin = time.perf_counter()
     with console.progress(title) as progress:
-        found = run(replace(how, progress=progress, on_interrupt=_report_interrupt))
-    _stop_if(found.interrupted)
+        yield replace(how, progress=progress, on_interrupt=_report_interrupt)
     console.message(f"{title}: {time.perf_counter() - begin:.1f} s")
-    return found
 
 
 def _run_side_by_side(name: str, root: Path, how: Options, json: bool) -> None:

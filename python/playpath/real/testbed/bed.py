@@ -20,6 +20,7 @@ from playpath.real.testbed.controls import ProvidedControl
 from playpath.real.testbed.emulator import Emulator, PathEnds
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.processes import Child
+from playpath.real.testbed.programs import JsonObject
 from playpath.real.testbed.server import WebServer
 from playpath.real.testbed.signalling import REPORTS, Signalling
 from playpath.scenario import resolved
@@ -129,7 +130,7 @@ class Testbed:
         self._ways = [*({"path": name} for name in names), *(access.where() for access in accesses)]
         self._all_ends: list[PathEnds] = emulator.ends_of([*names, *(access.name for access in accesses)])
         self.ends = [end for end in self._all_ends[: len(names)] if used is None or end.name in used]
-        self.report: emulator.Report = {}
+        self.report: JsonObject = {}
         self._controls: list[ProvidedControl] = []
         self._pillars: list[Child] = []
         self.children: dict[str, Child] = {}
@@ -360,12 +361,6 @@ class Testbed:
         """Raise TestbedError if a program that the run depends on has ended: emulator, server, loader."""
         for child in self._pillars:
             child.check()
-
-    def lateness_us(self) -> dict[str, float]:
-        """Lateness of the emulator on the first path towards the client; available after the test bed is closed."""
-        for path in self.report.get("paths", []):
-            return path["down"]["lateness_us"]
-        return {}
 
     def hidden_drops(self) -> int:
         """Number of packets that the TUN devices dropped before the emulator; a single one makes a run invalid."""

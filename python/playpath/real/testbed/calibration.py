@@ -17,8 +17,9 @@ from pathlib import Path
 from playpath.base import engine
 from playpath.base.parallel import default_jobs
 from playpath.real.testbed.bed import Testbed
-from playpath.real.testbed.emulator import DIRECTIONS, Report, network
+from playpath.real.testbed.emulator import DIRECTIONS, network
 from playpath.real.testbed.errors import TestbedError
+from playpath.real.testbed.programs import JsonObject
 from playpath.real.testbed.traffic import BulkFlow
 from playpath.scenario import resolved
 
@@ -81,7 +82,7 @@ def _plain(path: resolved.Path, figures: engine.PathFigures) -> resolved.Path:
     }
 
 
-def _try(paths: Sequence[resolved.Path], number: int, tolerance: str | None, seconds: float) -> Report:
+def _try(paths: Sequence[resolved.Path], number: int, tolerance: str | None, seconds: float) -> JsonObject:
     """Run an emulator with busy links and return its report."""
     is_fast = any(engine.number(path["rate"] or "") > _MAX_REALTIME_MBPS * 1e6 for path in paths)
     with Testbed(network(list(paths)), seed=number + 1, tolerance=tolerance, realtime=not is_fast) as bed:
@@ -96,7 +97,7 @@ def _try(paths: Sequence[resolved.Path], number: int, tolerance: str | None, sec
     return bed.report
 
 
-def _lateness_ms(report: Report) -> float:
+def _lateness_ms(report: JsonObject) -> float:
     directions = [path[direction] for path in report.get("paths", []) for direction in DIRECTIONS]
     return max((direction["lateness_us"]["p99"] / 1e3 for direction in directions), default=float("inf"))
 

@@ -6,7 +6,7 @@ server starts, `open` once the server listens, `close` when the player has ended
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, cast
+from typing import cast
 
 from playpath.real.testbed import controls, mptcp, namespaces
 from playpath.real.testbed.bed import Testbed
@@ -46,19 +46,22 @@ class Carried:
     """Connections, or subflows, that the carrier sampled itself."""
 
 
-class Carrier(Protocol):
-    """The interface of a carrier; the module's docstring gives the order of calls."""
+class Carrier:
+    """The interface of a carrier, with what most do; the module's docstring gives the order of calls."""
 
     world: str
     """Which TCP sends: "kernel" or "wire"."""
-    warnings: list[str]
-    """Warnings for the record."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+        """Warnings for the record."""
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
         """Raise MissingToolError or TestbedError if this cannot run here."""
 
     def translate(self, sender: resolved.Sender) -> Sending:
         """Translate a resolved sender. Raises UnsupportedError if it has no counterpart here."""
+        raise NotImplementedError
 
     def prepare(self, bed: Testbed) -> None:
         """Set up addresses, limits, endpoints."""
@@ -72,15 +75,19 @@ class Carrier(Protocol):
             described: The video's figures; empty without one.
             signalling: What player and server report to one another.
         """
+        raise NotImplementedError
 
     def collector(self, bed: Testbed) -> str:
         """Address and port to which players send their reports."""
+        raise NotImplementedError
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         """The address of the server's `port`, over connections that use `control`."""
+        raise NotImplementedError
 
     def words(self) -> str:
         """Complaints of its programs, in one line; empty if there are none."""
+        return ""
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
         """Return what only the carrier knows. TestbedError if the run was not as requested.
@@ -90,9 +97,10 @@ class Carrier(Protocol):
             described: The video's figures.
             start: Start of the run on the monotonic clock.
         """
+        return Carried()
 
 
-class _OfKernel:
+class _OfKernel(Carrier):
     """Linux's TCP sends: nginx, with a congestion control of the kernel or one of ours in eBPF."""
 
     world = "kernel"
@@ -126,23 +134,8 @@ class _OfKernel:
 class Tcp(_OfKernel):
     """Plain TCP over the first path."""
 
-    def __init__(self) -> None:
-        self.warnings: list[str] = []
-
-    def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
-        """Nothing to require."""
-
-    def prepare(self, bed: Testbed) -> None:
-        """Nothing to do."""
-
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         return VideoAddress(f"{bed.ends[0].server_address}:{port}", ports={port: "video"})
-
-    def words(self) -> str:
-        return ""
-
-    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
-        return Carried()
 
 
 class KernelMptcp(_OfKernel):
@@ -151,7 +144,7 @@ class KernelMptcp(_OfKernel):
     serves_mptcp = True
 
     def __init__(self) -> None:
-        self.warnings: list[str] = []
+        super().__init__()
         self._scheduler = mptcp.DEFAULT
         self._control = ""
 
@@ -183,9 +176,6 @@ class KernelMptcp(_OfKernel):
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         self._control = control.split(".", maxsplit=1)[0]  # read now, so that the end of the run does not count
         return VideoAddress(f"{bed.ends[0].server_address}:{port}", "mptcp", {port: "video"})
-
-    def words(self) -> str:
-        return ""
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
         """Require that every path carried a subflow."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypedDict
 
 from playpath.real.testbed.bed import Access, Testbed
 from playpath.real.testbed.controls import ProvidedControl
@@ -16,13 +15,9 @@ from playpath.real.testbed.emulator import PathEnds
 from playpath.real.testbed.errors import TestbedError, UnsupportedError
 from playpath.real.testbed.players.own import program
 from playpath.real.testbed.processes import Child
+from playpath.real.testbed.programs import JsonObject
 from playpath.real.testbed.senders import Sending, of_other_flows, payload_of, translate, without_effect
-from playpath.results.recorded import EventRecord
 from playpath.scenario import resolved
-
-if TYPE_CHECKING:
-    from playpath.real.testbed.plan import Source
-
 
 FIRST_PORT = 9000
 ORIGIN_PORT = 8081
@@ -50,7 +45,7 @@ def check(scenario: resolved.Document) -> None:
             )
 
 
-def accesses(scenario: resolved.Document, sources: Sequence[Source]) -> list[Access]:
+def accesses(scenario: resolved.Document, sources: Sequence[JsonObject]) -> list[Access]:
     """Accesses for the sources with a delay of their own."""
     groups = list(scenario.get("traffic") or [])
     first = scenario["path"][0]["name"]
@@ -59,25 +54,6 @@ def accesses(scenario: resolved.Document, sources: Sequence[Source]) -> list[Acc
         for source in sources
         if source["extra_rtt_s"]
     ]
-
-
-class SessionReport(TypedDict):
-    """A video session among the traffic, as its client saw it."""
-
-    start_s: float
-    events: list[EventRecord]
-    series: dict[str, list[float]]
-
-
-class SourceReport(TypedDict):
-    """The results of a source; one that has not begun has no times."""
-
-    name: str
-    read_bytes: int
-    start_s: float | None
-    end_s: float | None
-    session: SessionReport | None
-    error: str | None
 
 
 class CrossTraffic:
@@ -97,7 +73,7 @@ class CrossTraffic:
         self,
         bed: Testbed,
         scenario: resolved.Document,
-        sources: Sequence[Source],
+        sources: Sequence[JsonObject],
         video: resolved.Sender,
         sending: Sending,
     ) -> None:
@@ -125,7 +101,7 @@ class CrossTraffic:
         self._server: Child | None = None
         self._clients: Child | None = None
 
-    def _end(self, source: Source) -> PathEnds:
+    def _end(self, source: JsonObject) -> PathEnds:
         access = str(source["name"]) if source["extra_rtt_s"] else None
         return self._bed.end_for(self._groups[source["group"]].get("paths") or [], access)
 
@@ -163,8 +139,8 @@ class CrossTraffic:
                 realtime=True,
             )
 
-    def stop(self) -> list[SourceReport]:
-        """End the clients and return the results of each source, in the order of the scenario."""
+    def stop(self) -> list[JsonObject]:
+        """End the clients and return the results of each source, in the order of the scenario (crates/client/src/sources.rs)."""
         if self._clients is None:
             return []
         child = self._clients
@@ -176,7 +152,7 @@ class CrossTraffic:
             raise TestbedError(f"the cross traffic did not end within {_PATIENCE_S:g} s") from None
         if child.process.returncode != 0:
             raise TestbedError(child.words() or f"the cross traffic ended with status {child.process.returncode}")
-        results: list[SourceReport] = json.loads(child.output.read_text())
+        results: list[JsonObject] = json.loads(child.output.read_text())
         for source in results:
             if source["error"]:
                 raise TestbedError(f"cross traffic {source['name']}: {source['error']}")

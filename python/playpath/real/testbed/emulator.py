@@ -5,12 +5,11 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NotRequired, TypedDict
 
 from playpath.real.testbed import programs
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.processes import Child
-from playpath.results.recorded import ClassRecord
+from playpath.real.testbed.programs import JsonObject
 from playpath.scenario import resolved
 
 
@@ -39,74 +38,7 @@ def program() -> str:
     return programs.find("playpath-emulator")
 
 
-class LinkReport(TypedDict):
-    """The statistics of a link; the directions of a path have no name of their own."""
-
-    name: str
-    utilisation: float
-    offered_packets: int
-    delivered_packets: int
-    dropped_packets: dict[str, int]
-    ce_marked_packets: int
-    mean_queue_packets: float
-    sd_queue_packets: float
-    rewritten_packets: NotRequired[int | None]
-    classes: NotRequired[dict[str, ClassRecord]]
-
-
-class DirectionReport(TypedDict):
-    """How late packets were delivered in a direction of a path: quantiles and `mean`, in microseconds."""
-
-    lateness_us: dict[str, float]
-
-
-class PathReport(TypedDict):
-    """Both directions of a path."""
-
-    name: str
-    down: DirectionReport
-    up: DirectionReport
-
-
-class FlowReport(TypedDict):
-    """The links' statistics of a flow; data packets are those of the server."""
-
-    path: str
-    protocol: Literal["tcp", "udp"]
-    server: str
-    server_port: int
-    client: str
-    client_port: int
-    data_packets: int
-    dropped_data_packets: int
-    arrived_bytes: int
-    rtt_sum_ms: float
-    rtt_samples: int
-
-
-class SwitchReport(TypedDict):
-    """Switches between paths on a server port: in the order of the data (`count`), and of all data packets (`on_the_wire`)."""
-
-    server_port: int
-    count: int
-    on_the_wire: int
-
-
-class Report(TypedDict, total=False):
-    """The emulator's report (crates/emulator/src/report.rs); empty if it left none."""
-
-    valid: bool
-    problems: list[str]
-    warnings: list[str]
-    paths: list[PathReport]
-    links: list[LinkReport]
-    flows: list[FlowReport]
-    switches: list[SwitchReport]
-    start_ns: int
-    series: dict[str, dict[str, list[float]]]
-
-
-DIRECTIONS: tuple[Literal["down", "up"], ...] = ("down", "up")
+DIRECTIONS = ("down", "up")
 
 
 class Emulator:
@@ -127,11 +59,11 @@ class Emulator:
         except OSError as error:
             raise TestbedError(f"the emulator does not listen: {error.strerror}; {self.child.words()}") from None
 
-    def end(self) -> Report:
-        """End it and return its report, empty if it left none."""
+    def end(self) -> JsonObject:
+        """End it and return its report (crates/emulator/src/report.rs), empty if it left none."""
         self.child.end()
         try:
-            report: Report = json.loads(self.child.output.read_text().strip().splitlines()[-1])
+            report: JsonObject = json.loads(self.child.output.read_text().strip().splitlines()[-1])
         except (OSError, ValueError, IndexError):
             return {}
         if self.child.process.returncode > 0:  # for example because it could not write a capture

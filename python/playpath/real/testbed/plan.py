@@ -4,7 +4,7 @@ import json
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.players.own import program
@@ -15,21 +15,13 @@ FILE = "zeros"
 """The large file on the web server: an object of any size is the beginning of it."""
 
 
-class Source(TypedDict):
-    """A source of cross traffic, one of the `count` of a group, as described by `playpath-client describe`."""
-
-    name: str
-    group: int
-    kind: str
-    extra_rtt_s: float
-
-
 class Plan:
     """A scenario, a seed, and where everything is served.
 
     Attributes:
         described: The output of `playpath-client describe`: `limit_s`, `sample_interval_s`, `duration_s`, `sources` of
-            the traffic; with a video also what the player reports to a sender: `playout_buffer_bytes`, `video_kbps`.
+            the traffic (`name`, `group`, `kind`, `extra_rtt_s`); with a video also what the player reports to a sender:
+            `playout_buffer_bytes`, `video_kbps`.
     """
 
     def __init__(self, scenario: resolved.Document, seed: int, packet_bytes: int, *, trace: bool) -> None:
@@ -50,8 +42,7 @@ class Plan:
             )
         if done.returncode != 0:
             raise TestbedError(done.stderr.strip().removeprefix(f"playpath-client: {file}: "))
-        described: JsonObject = json.loads(done.stdout)
-        return described
+        return json.loads(done.stdout)
 
     def add(self, **entries: Any) -> None:
         """Add entries: `video`, `origin`, `sources`, `until_s`, `start_ns`; see crates/client/src/plan.rs."""

@@ -11,10 +11,10 @@ from typing import TypedDict, cast
 
 from playpath.base import engine
 from playpath.real.testbed.bed import IP_AND_TCP_HEADER
-from playpath.real.testbed.crosstraffic import SourceReport
-from playpath.real.testbed.emulator import DIRECTIONS, FlowReport, LinkReport, Report
+from playpath.real.testbed.emulator import DIRECTIONS
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.players import Played
+from playpath.real.testbed.programs import JsonObject
 from playpath.real.testbed.sampling import Address, Flow
 from playpath.results import measured as measured_types
 from playpath.results.measured import PathCounts, Subflow
@@ -39,7 +39,7 @@ class Measured:
     played: Played | None
     """None without a video."""
     sampled: list[Flow]
-    traffic: list[SourceReport]
+    traffic: list[JsonObject]
     """The result of `CrossTraffic.stop`."""
     start_s: float
     """The run's start on the monotonic clock."""
@@ -47,7 +47,7 @@ class Measured:
     """Duration of the run."""
     is_multipath: bool
     """Whether the video's flows are subflows of one another."""
-    report: Report = field(default_factory=Report)
+    report: JsonObject = field(default_factory=dict)
     """The emulator's."""
     paths: PathCounts = field(default_factory=lambda: cast("PathCounts", {}))
     """The carrier's information about how the connections used the paths."""
@@ -77,10 +77,10 @@ def record(measured: Measured, warnings: Iterable[str]) -> tuple[engine.Figures,
             "paths": _paths(measured) if measured.is_multipath and played else None,
             "links": links,
             "bottleneck": _fullest(links, flows.paths()),
-            "active_s": played["elapsed_s"] if played else max(ends),
-            "read_bytes": played.get("read_bytes", played["body_bytes"]) if played else None,
-            "cut_at_s": played.get("cut_at_s") if played else None,
-            "warnings": [*warnings, *(played["warnings"] if played else []), *report["warnings"]],
+            "active_s": played.elapsed_s if played else max(ends),
+            "read_bytes": (played.body_bytes if played.read_bytes is None else played.read_bytes) if played else None,
+            "cut_at_s": played.cut_at_s if played else None,
+            "warnings": [*warnings, *(played.warnings if played else []), *report["warnings"]],
         }
     )
     return found, _once([*flows.series(), *_link_series(report, measured.start_s), *_player_series(measured)])
@@ -109,7 +109,7 @@ def _once(series: Iterable[tuple[str, Columns]]) -> dict[str, Columns]:
 def _sessions(measured: Measured) -> Iterator[measured_types.MeasuredSession]:
     """Every video session, the main one first."""
     if played := measured.played:
-        yield {"name": "video", "start_s": 0.0, "events": played["events"], "reported": played["reported"]}
+        yield {"name": "video", "start_s": 0.0, "events": played.events, "reported": played.reported}
     for source in measured.traffic:
         if session := source["session"]:
             yield {"name": source["name"], "start_s": session["start_s"], "events": session["events"]}
@@ -126,8 +126,8 @@ def _paths(measured: Measured) -> PathCounts:
 
 
 def _player_series(measured: Measured) -> Iterator[tuple[str, Columns]]:
-    if measured.played and measured.played.get("series"):
-        yield "player", measured.played["series"]
+    if measured.played and measured.played.series:
+        yield "player", measured.played.series
     for source in measured.traffic:
         if source["session"]:
             yield f"player.{source['name']}", source["session"]["series"]
@@ -165,7 +165,7 @@ class _Flows:
         for flow in measured.sampled:
             self._groups[flow.name].append(flow)
         played = measured.played
-        connections = played.get("connections", []) if played else []
+        connections = played.connections if played else []
         self._connections = {entry["port"]: entry for entry in connections}
         self._traffic = {entry["name"]: entry for entry in measured.traffic}
         self._counted = _counted(measured.report)
@@ -265,7 +265,7 @@ class _Flows:
             "min_rtt_ms": flow.last("min_rtt") / 1000,
         }
 
-    def _of_datagrams(self, source: SourceReport) -> measured_types.Flow:
+    def _of_datagrams(self, source: JsonObject) -> measured_types.Flow:
         """The flow of a datagram source: what arrived is known, and nothing is retransmitted."""
         counted = self._datagrams.get(self._measured.datagram_ports.get(source["name"], 0))
         start, end = source["start_s"], source["end_s"]
@@ -290,7 +290,7 @@ class _Flows:
             yield f"flow.{flow.name}{path}", _columns(flow)
 
 
-def _wire_share(counted: FlowReport | None) -> float:
+def _wire_share(counted: JsonObject | None) -> float:
     """Ratio of packet bytes to payload bytes of datagrams. The emulator keeps counting until the test bed is torn down, while reading
     ends with the run, so its sums cannot be used directly; its sizes can.
     """
@@ -319,7 +319,7 @@ def _columns(flow: Flow) -> Columns:
     }
 
 
-def _counted(report: Report) -> dict[tuple[Address, Address], FlowReport]:
+def _counted(report: JsonObject) -> dict[tuple[Address, Address], JsonObject]:
     """The emulator's counts of each flow, by the server's and the client's address."""
     return {
         ((flow["server"], flow["server_port"]), (flow["client"], flow["client_port"])): flow
@@ -327,7 +327,7 @@ def _counted(report: Report) -> dict[tuple[Address, Address], FlowReport]:
     }
 
 
-def _link(report: LinkReport, lateness_ms: float | None) -> LinkRecord:
+def _link(report: JsonObject, lateness_ms: float | None) -> LinkRecord:
     """A link as the emulator reported it."""
     link: LinkRecord = {
         "name": report["name"],
@@ -347,7 +347,7 @@ def _link(report: LinkReport, lateness_ms: float | None) -> LinkRecord:
     return link
 
 
-def _lateness_ms(report: Report) -> dict[str, float]:
+def _lateness_ms(report: JsonObject) -> dict[str, float]:
     """Mean lateness of each direction of a path (ms), by the name of its first link."""
     return {
         f"path.{path['name']}/{direction}": path[direction]["lateness_us"]["mean"] / 1e3
@@ -356,7 +356,7 @@ def _lateness_ms(report: Report) -> dict[str, float]:
     }
 
 
-def _link_series(report: Report, start_s: float) -> Iterator[tuple[str, Columns]]:
+def _link_series(report: JsonObject, start_s: float) -> Iterator[tuple[str, Columns]]:
     """Series such as `link.path.wifi/down`, with times relative to the run's start; the emulator started earlier."""
     shift = report.get("start_ns", 0) * 1e-9 - start_s
     for name, columns in report.get("series", {}).items():

@@ -113,7 +113,7 @@ def run_kernel(
         session = _Session(scenario, sender, seed, players.player(player), carrier, world, trace=trace)
         (found, series), measured, sysctls = _counted(session, tolerance, tries, logs, pcap)
         if p1203 is not None and measured.played is not None:
-            write_text(p1203, json.dumps(measured.played["p1203"]))
+            write_text(p1203, json.dumps(measured.played.p1203))
     digest = hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
     about = {"manifest": session.manifest(sysctls), "digest": digest, "series": series if trace else {}}
     return cast("RealRecord", {**found, **about})

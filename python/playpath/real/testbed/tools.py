@@ -206,7 +206,7 @@ def _measure(rate_mbps: float, rtt_ms: float, seconds: float) -> Calibration:
         queue_packets=queue,
         goodput_share=got / elapsed / ideal,
         min_rtt_ms=infos[0]["min_rtt"] / 1000 if infos else float("nan"),
-        lateness_us=bed.lateness_us(),
+        lateness_us=bed.report["paths"][0]["down"]["lateness_us"] if bed.report else {},
         delay_error_us=errors,
         hidden_drops=hidden,
         cpu_share=busy / elapsed,

@@ -13,7 +13,7 @@ from typing import Any, cast
 from playpath.base.engine import number
 from playpath.real.testbed import mptcp, namespaces, programs
 from playpath.real.testbed.bed import Testbed
-from playpath.real.testbed.carriers import Carried, VideoAddress
+from playpath.real.testbed.carriers import Carried, Carrier, VideoAddress
 from playpath.real.testbed.emulator import PathEnds
 from playpath.real.testbed.errors import MissingToolError, TestbedError
 from playpath.real.testbed.programs import JsonObject
@@ -68,8 +68,7 @@ class OwnServer(Server):
 
     def startup_report(self) -> JsonObject:
         """What it reported when it was ready."""
-        ready: JsonObject = json.loads(self.child.output.read_text().splitlines()[0])
-        return ready
+        return json.loads(self.child.output.read_text().splitlines()[0])
 
     def end(self) -> JsonObject:
         """End it and return its record: `connections`, `start_ns`, `left_out`."""
@@ -84,13 +83,13 @@ class OwnServer(Server):
         return record
 
 
-class _Own:
-    """The common part of all transports: a `Carrier` (carriers.py) except for the server's location."""
+class _Own(Carrier):
+    """The common part of all transports: everything except for the server's location."""
 
     world = "wire"
 
     def __init__(self) -> None:
-        self.warnings: list[str] = []
+        super().__init__()
         self._server: OwnServer | None = None
         self._interval = INTERVAL
 
@@ -135,7 +134,6 @@ class _Own:
         return self._server
 
     def words(self) -> str:
-        """Its complaints; see `Carrier`."""
         return self._server.child.words() if self._server is not None else ""
 
     def _end(self, start: float) -> tuple[list[JsonObject], float, list[str]]:
@@ -234,9 +232,6 @@ class WireQuic(_Own):
         if asked["datagram_bytes"] > _LARGEST_DATAGRAM:
             here["datagram_bytes"] = _LARGEST_DATAGRAM
         return asked, here
-
-    def prepare(self, bed: Testbed) -> None:
-        """Nothing to do."""
 
     def serve(
         self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling

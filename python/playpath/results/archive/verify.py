@@ -16,6 +16,7 @@ from playpath.base.errors import InputError, PlaypathError, RunError
 from playpath.base.manifest import package_version
 from playpath.base.metrics import format_value, metric
 from playpath.base.parallel import check_jobs, run_all
+from playpath.base.progress import Progress, Pulse
 from playpath.base.worlds import DEFAULT, is_exact, named
 from playpath.population import PopulationResult
 from playpath.results.archive.bundle import MANIFEST, QUESTION, RESULTS, Manifest
@@ -82,7 +83,7 @@ def verify(
     load: Callable[[Path], Result | Session],
     *,
     jobs: int | None = None,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
 ) -> Finding:
     """Check an unpacked archive: its answer against its tables, and every session against a new run of it.
 
@@ -117,16 +118,8 @@ def verify(
     return Finding(len(cells), [*differing[:_MAX_LISTED], *wrong[:_MAX_LISTED]], len(differing), len(wrong), left, note)
 
 
-def _play(
-    cells: Sequence[Cell], jobs: int | None, progress: Callable[[int, int], None], *, is_whole: bool
-) -> list[_Again]:
-    done = 0
-
-    def count(_: Any) -> None:
-        nonlocal done
-        done += 1
-        progress(done, len(cells))
-
+def _play(cells: Sequence[Cell], jobs: int | None, progress: Progress, *, is_whole: bool) -> list[_Again]:
+    count = Pulse(progress, len(cells)).count
     outcome = run_all(partial(_again, is_whole=is_whole), cells, check_jobs(jobs), on_done=count)
     if outcome.interrupted:
         raise KeyboardInterrupt

@@ -10,7 +10,7 @@ a worker, and refuses code that has changed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from playpath.base.printing import own_code_runs
 from playpath.run.own import sources
 from playpath.run.own.blame import blamed
 from playpath.run.own.references import HERE, handed_over, here_digest, reference_of
-from playpath.scenario import Component, own_code
+from playpath.scenario import Component, own_code, own_entries
 from playpath.scenario.resolved import Document
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def complete(resolved: Document, base: str) -> None:
         resolved: Changed in place: file names become module names.
         base: Folder of the scenario.
     """
-    for where, kind, entry in _entries(resolved):
+    for where, kind, entry in own_entries(resolved):
         _into_search(entry, base)
         try:
             found = _check(kind, entry)
@@ -133,7 +133,7 @@ def _target(reference: str) -> Callable[..., Any]:
         found = getattr(found, part)
     if not callable(found):
         raise InputError("is neither a class nor a function")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _missing(place: Any, name: str, source: str) -> str:
@@ -160,20 +160,6 @@ def _into_search(entry: Component, base: str) -> None:
         entry["name"] = f"{path.stem}:{name}"
     sources.add_folder(base)
     sources.add_folder(".")
-
-
-def _entries(resolved: Document) -> Iterator[tuple[str, str, Component]]:
-    """The entries that name own code: (where, kind, entry)."""
-    senders = [("sender", entry) for entry in resolved.get("sender") or []]
-    for group, table in [*senders, *(("traffic", entry) for entry in resolved.get("traffic") or [])]:
-        yield from _of_table(f"{group} '{table.get('name', '')}': cc", "control", table.get("cc"))
-        yield from _of_table(f"{group} '{table.get('name', '')}': abr", "rule", table.get("abr"))
-    yield from _of_table("player: abr", "rule", (resolved.get("player") or {}).get("abr"))
-
-
-def _of_table(where: str, kind: str, entry: Any) -> Iterator[tuple[str, str, Component]]:
-    if isinstance(entry, dict) and ":" in str(entry.get("name", "")):
-        yield where, kind, entry
 
 
 def failure(sender: str, seed: int, code: str | Callable[[], Any], method: str, cause: BaseException) -> RunError:

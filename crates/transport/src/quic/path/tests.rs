@@ -1,6 +1,10 @@
+use super::super::ecn::Verdict;
+use super::super::packet::EcnCounts;
 use super::*;
+use crate::segment::Ecn as Codepoint;
 use playpath_cc::Undo;
 use playpath_units::Time;
+use std::sync::{Arc, Mutex};
 
 /// Three packets leave; the second is found lost before the third, which left before that, is acknowledged: its sample tells of one loss. In
 /// ngtcp2 it does where an ACK revealed it and all of that ACK was taken, not where a timer did.
@@ -173,5 +177,67 @@ fn another_path_has_another_control() {
         assert_eq!((moved.lost(), moved.latest_rate(), moved.rtt.min()), (1, fresh.latest_rate(), Duration::MAX));
         let [moved, fresh] = [&mut moved, &mut fresh].map(|path| drive(path, &config, 1000, 100));
         assert_eq!(moved, fresh, "{}", entry.name);
+    }
+}
+
+/// Notes the pauses that it is told of.
+struct Listener(Arc<Mutex<Vec<Duration>>>);
+
+impl CongestionControl for Listener {
+    fn cwnd(&self) -> f64 {
+        10.0
+    }
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+    fn on_ack(&mut self, _view: &View, _event: &Ack) {}
+    fn on_congestion(&mut self, _view: &View, _event: &CongestionEvent) {}
+    fn on_rto(&mut self, _view: &View, _event: &Rto) {}
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {}
+    fn on_window_change(&mut self, _view: &View, _change: &WindowChange) {}
+    fn on_idle_restart(&mut self, _view: &View, event: &IdleRestart) {
+        self.0.lock().unwrap().push(event.idle);
+    }
+}
+
+/// All is acknowledged at 100 ms, and the next packet leaves at 5 s: a pause of 4.9 s. A timer finds that one lost at 5.2 s, and its data goes
+/// again at once: no pause, though nothing was in flight; once it was one of 5.1 s, and Vegas forgot its base RTT.
+#[test]
+fn what_was_lost_is_no_pause() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let config = Config::default();
+    let mut path = Path::new(&config, Box::new(Listener(Arc::clone(&heard))));
+    let send = |path: &mut Path, at, number| {
+        let stamp = path.on_sent(Time::from_millis(at), 1200, false, &config.pacing);
+        Sent::eliciting(number, stamp, 1200, 1170)
+    };
+    let first = send(&mut path, 0, 0);
+    let mut delivery = path.begin_ack();
+    path.on_acked(&mut delivery, &first);
+    path.deliver(Time::from_millis(100), &mut delivery);
+    path.finish_ack(Time::from_millis(100), &delivery, 0);
+    let second = send(&mut path, 5000, 1);
+    path.on_lost(Time::from_millis(5200), &second, 0);
+    send(&mut path, 5200, 2);
+    assert_eq!(*heard.lock().unwrap(), [Duration::from_millis(4900), Duration::ZERO]);
+}
+
+/// Three marks on one path; on the next, with a new control or the old one, the same three in the first ACK are no congestion.
+#[test]
+fn marks_of_the_path_before_are_none_of_this_one() {
+    let config = Config { marking: Codepoint::Ect0, ..Config::default() };
+    let control = || playpath_cc::build("newreno", 10.0).unwrap();
+    let counts = |ect0| Some(EcnCounts { ect0, ect1: 0, ce: 3 });
+    let moves: [fn(&mut Path, &Config, Box<dyn CongestionControl>); 2] = [
+        |path, config, control| path.start_anew(Time::ZERO, config, control),
+        |path, config, _| path.keep_control(Time::ZERO, config),
+    ];
+    for moves in moves {
+        let mut path = Path::new(&config, control());
+        assert_eq!(path.ecn.on_ack(2, counts(7), 10, 20), Verdict::Congestion(3));
+        moves(&mut path, &config, control());
+        assert!(path.ecn.marks() && !path.ecn.is_capable());
+        assert_eq!(path.ecn.on_ack(2, counts(12), 5, 20), Verdict::Nothing);
+        assert!(path.ecn.is_capable());
     }
 }

@@ -17,8 +17,10 @@
 use super::Sender;
 use super::pacing::linux_rate;
 use super::transmit::Outgoing;
+use crate::SCALABLE_BURST;
 use crate::segment::Flags;
 use crate::tcp::config::PacingBurst;
+use playpath_cc::EcnUse;
 use playpath_units::{Duration, Rate, Time};
 
 /// Largest payload of one buffer, in bytes: 64 kB less room for headers (`sk_gso_max_size`).
@@ -127,8 +129,11 @@ impl Sender {
         let rate = self.pacing_rate().or_else(|| {
             linux_rate(self.send_window(), self.control.ssthresh(), packets_out, self.config.mss, self.rtt.srtt())
         });
-        let fewest = self.control.min_tso_segs();
-        group_size(rate.unwrap_or(UNKNOWN_RATE), self.rtt.min_rtt(), self.features.mss, fewest)
+        let (rate, mss) = (rate.unwrap_or(UNKNOWN_RATE), self.features.mss);
+        match self.config.ecn_use {
+            EcnUse::LowLatency => scalable_group_size(rate, mss),
+            EcnUse::Echo | EcnUse::Counts => group_size(rate, self.rtt.min_rtt(), mss, self.control.min_tso_segs()),
+        }
     }
 
     /// `tcp_cwnd_test`: two groups at least fit into the window.
@@ -155,6 +160,11 @@ fn group_size(rate: Rate, min_rtt: Duration, mss: u32, fewest: u32) -> u32 {
     let bonus = if near < 32 { MAX_BYTES >> near } else { 0 };
     let bytes = (rate.as_bits_per_sec() / 8 / 1024 + bonus).min(MAX_BYTES);
     (bytes / u64::from(mss)).max(u64::from(fewest)) as u32
+}
+
+/// Segments of `mss` in one group of a scalable sender (L4STeam's Linux, `prague_tso_segs`).
+fn scalable_group_size(rate: Rate, mss: u32) -> u32 {
+    (rate.bytes_in(SCALABLE_BURST).min(MAX_BYTES) / u64::from(mss)).max(1) as u32
 }
 
 #[cfg(test)]

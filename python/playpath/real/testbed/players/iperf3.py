@@ -27,31 +27,20 @@ class Iperf3(Bulk):
         seconds = math.ceil(length_of(scene.scenario) or scene.described["duration_s"])
         command = ["iperf3", "--client", url, "--port", str(_PORT), "--reverse", "--json"]
         command += ["--time", str(seconds), "--connect-timeout", "3000"]
-        played = None
         for _ in range(20):  # its server takes a moment to listen
-            played = self._transfer(scene, command, seconds)
-            if played is not None:
+            if (played := self._transfer(scene, command, seconds)) is not None:
                 return played
             time.sleep(0.1)
         raise TestbedError("iperf3's server does not listen")
 
     def _transfer(self, scene: Scene, command: list[str], seconds: float) -> Played | None:
         child = scene.bed.start("iperf3", "client", command)
-        watch = Watch(scene.bed, child, seconds + _GRACE_S)
-        while child.process.poll() is None:
-            watch.check()
-            time.sleep(0.02)
+        status = Watch(scene.bed, child, seconds + _GRACE_S).wait()
         output = json.loads(child.output.read_text() or "{}")
         error = str(output.get("error") or "")
         if "Connection refused" in error:
             return None
-        if child.process.returncode != 0 or error:
-            raise TestbedError(f"iperf3: {error or child.words() or f'status {child.process.returncode}'}")
+        if status != 0 or error:
+            raise TestbedError(f"iperf3: {error or child.words() or f'status {status}'}")
         received = output["end"]["sum_received"]
-        return Played(
-            events=[],
-            reported={},
-            body_bytes=int(received["bytes"]),
-            elapsed_s=float(received["seconds"]),
-            warnings=[],
-        )
+        return Played(body_bytes=int(received["bytes"]), elapsed_s=float(received["seconds"]))

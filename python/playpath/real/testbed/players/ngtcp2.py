@@ -38,7 +38,7 @@ class Ngtcp2(Bulk):
         body_bytes = _taken_away(got)
         if status not in (0, None) or body_bytes == 0:
             raise TestbedError(child.words() or f"gtlsclient ended with status {status} and {body_bytes} bytes")
-        return Played(events=[], reported={}, body_bytes=body_bytes, elapsed_s=elapsed, warnings=[])
+        return Played(body_bytes, elapsed)
 
 
 def _taken_away(file: Path) -> int:

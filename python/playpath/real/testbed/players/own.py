@@ -1,7 +1,6 @@
 """The project's own player: the simulator's code on the wall clock (`playpath-client`). The default: exact and robust."""
 
 import json
-import time
 
 from playpath.real.testbed import programs
 from playpath.real.testbed.errors import TestbedError
@@ -31,17 +30,13 @@ class Own:
     def play(self, scene: Scene, url: str) -> Played:
         """Play what the plan describes, from a file of zeros."""
         child = scene.bed.start("player", "client", [program(), "play", url], realtime=True)
-        watch = Watch(scene.bed, child, scene.until_s + _GRACE_S)
-        while child.process.poll() is None:
-            watch.check()
-            time.sleep(0.05)
+        status = Watch(scene.bed, child, scene.until_s + _GRACE_S).wait()
         scene.bed.check()  # if the server ended, its error says more than the player's
-        if child.process.returncode != 0:
-            raise TestbedError(child.words() or f"the player ended with status {child.process.returncode}")
+        if status != 0:
+            raise TestbedError(child.words() or f"the player ended with status {status}")
         output = json.loads(child.output.read_text())
         return Played(
             events=output["events"],
-            reported={},
             body_bytes=output["body_bytes"],
             read_bytes=output["read_bytes"],
             elapsed_s=output["elapsed_s"],
@@ -49,7 +44,6 @@ class Own:
             series=output["series"],
             p1203=output.get("p1203", {}),
             cut_at_s=scene.until_s if output["is_cut"] else None,
-            warnings=[],
         )
 
 

@@ -7,10 +7,10 @@ import pwd
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Protocol, TypedDict
+from typing import Protocol
 
 from playpath.base.engine import number
 from playpath.base.errors import InputError
@@ -18,6 +18,7 @@ from playpath.real.testbed import media
 from playpath.real.testbed.bed import Testbed
 from playpath.real.testbed.errors import MissingToolError, TestbedError
 from playpath.real.testbed.processes import Child
+from playpath.real.testbed.programs import JsonObject
 from playpath.real.testbed.senders import without_effect
 from playpath.real.testbed.server import Server
 from playpath.results.recorded import EventRecord
@@ -27,39 +28,28 @@ _STOPPED_PATIENCE = 3.0
 """A player that is stopped by a signal (or traced) for so long counts as hanging."""
 
 
-class PlayerConnection(TypedDict):
-    """A connection of a player, as far as it knows; `port` is the client's."""
+@dataclass
+class Played:
+    """A player's results, with the record's names; not every player knows those with a default."""
 
-    port: int
-    read_bytes: int
-    start_s: float
-    end_s: float
-
-
-class _Needed(TypedDict):
-    events: list[EventRecord]
-    """Its playback log; empty for a plain download."""
-    reported: dict[str, float | None]
-    """Figures that it reports itself, by metric name."""
     body_bytes: int
     """Bytes of response bodies."""
     elapsed_s: float
-    warnings: list[str]
-
-
-class Played(_Needed, total=False):
-    """A player's results, with the record's names.
-
-    Not every player knows these: `read_bytes`, including headers; `cut_at_s`, if it was not played to its end; `connections`, each
-    with the client's `port`, `read_bytes`, `start_s`, `end_s`; `series`, columns `time_s`, `buffer_level_s`, `buffer_bytes`;
-    `p1203`, the session as input for P.1203 tools.
-    """
-
-    read_bytes: int
-    cut_at_s: float | None
-    connections: list[PlayerConnection]
-    series: dict[str, list[float]]
-    p1203: dict[str, object]
+    events: list[EventRecord] = field(default_factory=list)
+    """Its playback log; empty for a plain download."""
+    reported: dict[str, float | None] = field(default_factory=dict)
+    """Figures that it reports itself, by metric name."""
+    warnings: list[str] = field(default_factory=list)
+    read_bytes: int | None = None
+    """`body_bytes` and headers."""
+    cut_at_s: float | None = None
+    """When it was cut off, if it was not played to its end."""
+    connections: list[JsonObject] = field(default_factory=list)
+    """Each with the client's `port`, `read_bytes`, `start_s`, `end_s`."""
+    series: dict[str, list[float]] = field(default_factory=dict)
+    """Columns `time_s`, `buffer_level_s`, `buffer_bytes`."""
+    p1203: dict[str, object] = field(default_factory=dict)
+    """The session as input for P.1203 tools."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +161,13 @@ class Watch:
         """Note a sign of life of the player."""
         self._seen_alive = time.monotonic()
 
+    def wait(self) -> int:
+        """Check until it has ended; returns its exit status."""
+        while (status := self._child.process.poll()) is None:
+            self.check()
+            time.sleep(0.05)
+        return status
+
     def check(self) -> None:
         """Raise TestbedError if the server, the emulator or the loader ended, or the player hangs."""
         self._bed.check()
@@ -188,10 +185,8 @@ class Watch:
 
 def require(package: str, *names: str) -> str:
     """The path of the first of these programs that exists; MissingToolError with the package to install."""
-    for name in names:
-        found = shutil.which(name)
-        if found:
-            return found
+    if found := next(filter(None, map(shutil.which, names)), None):
+        return found
     raise MissingToolError(f"{names[0]} is missing: apt install {package} (bpf/setup.sh)")
 
 

@@ -65,17 +65,8 @@ class Vlc:
     def play(self, scene: Scene, url: str) -> Played:
         """Play until VLC stops by itself."""
         _, user = as_nobody(scene.bed, "vlc-home")
-        command = [
-            *user,
-            *over_mptcp(scene.protocol == "mptcp"),
-            "vlc",
-            "-I",
-            "http",
-            "--http-host",
-            "127.0.0.1",
-            "--http-port",
-            str(_PORT),
-        ]
+        command = [*user, *over_mptcp(scene.protocol == "mptcp"), "vlc", "-I", "http"]
+        command += ["--http-host", "127.0.0.1", "--http-port", str(_PORT)]
         command += ["--http-password", _PASSWORD, "--vout", "dummy", "--aout", "adummy", "-vv", "--no-color"]
         if not _is_dash(scene):  # VLC's DASH reader has its own buffer
             own = () if _read_ahead(scene.scenario) == "vlc" else _NO_READING_AHEAD
@@ -210,9 +201,9 @@ class _Session(Following):
                     media_duration_s=segment_s,
                     download_time_s=line["took"],
                 )
-        played["events"] = sorted([*played["events"], *segments.events], key=lambda event: float(event["time_s"]))
+        played.events = sorted([*played.events, *segments.events], key=lambda event: float(event["time_s"]))
         # Segments of a ladder are read by a separate reader, whose bytes the counters leave out.
-        played["body_bytes"] = sum(int(line["bytes"]) for line in lines)
+        played.body_bytes = sum(int(line["bytes"]) for line in lines)
 
 
 def _is_refilled_at_once(lines: list[str]) -> bool:

@@ -14,6 +14,14 @@ fn worked_sizes() {
     assert_eq!(size(1, 2), 5);
 }
 
+/// 244 us: 305 bytes at 10 Mbit/s, 1525 at 50 = 1.05, 3050 at 100 = 2.1, 30 500 at 1 Gbit/s = 21.06.
+#[test]
+fn worked_sizes_of_scalable_senders() {
+    let size = |mbps: u64| scalable_group_size(Rate::from_bits_per_sec(mbps * 1_000_000), MSS);
+    assert_eq!([10, 50, 100, 1000].map(size), [1, 1, 2, 21]);
+    assert_eq!(scalable_group_size(UNKNOWN_RATE, MSS), 45);
+}
+
 #[test]
 fn a_group_ends_when_full_when_time_goes_on_and_where_data_is_not_contiguous() {
     let mut group = Group::default();
