@@ -96,14 +96,15 @@ fn shared_link(multi: &str, single: &str, link: &str, seeds: u64) -> (f64, f64, 
 /// theory leaves of it (`crates/cc/tests/comparisons.rs` derives the shares):
 /// - Losses that hit packets at random: LIA at most 1.14 of a TCP, BALIA 1.10, OLIA 1.04. Stated with 0.10 for chance: the
 ///   standard deviation of a run's share is 0.08 here, of the mean of three 0.046, and twice that.
-/// - RED comes near to that, and leaves a tenth of the link. The less a law takes, the more: in the mean of eight seeds LIA and the
-///   TCP have 9.20 Mbit/s, BALIA 9.02, OLIA 8.94, with deviations of 0.05 to 0.10. Stated: 8.94 less two deviations of a mean of
-///   three. (9.0 lay amid OLIA's seeds.)
+/// - RED comes near to that, and leaves a little of the link. In the mean of eight seeds LIA and the TCP have 9.25 Mbit/s, BALIA 9.19,
+///   OLIA 9.15, with deviations of 0.03 to 0.05. Stated: 9.15 less two deviations of a mean of three.
 /// - A tail-drop queue is full, and what overflows is the packet that a window has just gained. Then a subflow that grows by a
-///   quarter is hit a quarter as often, and each takes as much as a TCP, two of them two. Real overflows lie between, and
-///   nearer to random ones, since they hit bursts: over twelve RTTs from 50 to 72 ms the means are 1.13 (LIA), 1.15 (BALIA)
-///   and 1.06 (OLIA). Nothing is random there, but which window the overflow hits depends on the RTT: the standard deviation
-///   of a run is 0.09, of the mean of four RTTs 0.045. Stated: 1.15 and three of these, 1.29.
+///   quarter is hit a quarter as often, and each takes as much as a TCP, two of them two. Real overflows hit bursts: over twelve RTTs
+///   from 50 to 72 ms the means are 0.99 (LIA), 0.94 (BALIA) and 0.83 (OLIA). Nothing is random there, but which window the overflow
+///   hits depends on the RTT: the standard deviation of a run is 0.09, of the mean of four RTTs 0.045. Stated: 0.99 and three of
+///   these, 1.12.
+///
+/// Under `dft`: the send buffers of `linux` leave subflows without data, so the laws take less there.
 ///
 /// Two uncoupled NewRenos take twice as much as the one everywhere, if all are acknowledged alike. Linux lets the ACK of an odd segment wait
 /// for the next one while anything lies behind a gap of the data, which over two subflows is always: the bursts that follow lose more
@@ -115,14 +116,15 @@ fn coupled_controls_do_no_harm() {
     let tail_drop =
         ["50", "56", "62", "68"].map(|rtt| format!("rtt = \"{rtt} ms\"\nrate = \"10 Mbit/s\"\nqueue = \"1 bdp\""));
     for (cc, share) in [("lia", 1.14), ("balia", 1.10), ("olia", 1.04)] {
+        let multi = format!("cc = \"{cc}\"\nscheduler = \"dft\"");
         for link in [random, red] {
-            let (multi, single, _) = shared_link(&format!("cc = \"{cc}\""), "", link, 3);
+            let (multi, single, _) = shared_link(&multi, "", link, 3);
             assert!(multi <= (share + 0.10) * single, "{cc}, {link}: {multi} beside {single}");
-            assert!(link == random || multi + single > 8.8, "{cc}, {link}: {multi} + {single} leave the link empty");
+            assert!(link == random || multi + single > 9.09, "{cc}, {link}: {multi} + {single} leave the link empty");
         }
-        let runs = tail_drop.each_ref().map(|link| shared_link(&format!("cc = \"{cc}\""), "", link, 1));
+        let runs = tail_drop.each_ref().map(|link| shared_link(&multi, "", link, 1));
         let mean = runs.iter().map(|(multi, single, _)| multi / single).sum::<f64>() / runs.len() as f64;
-        assert!(mean <= 1.29, "{cc}, tail drop: {mean} of a TCP");
+        assert!(mean <= 1.12, "{cc}, tail drop: {mean} of a TCP");
         assert!(runs.iter().all(|(multi, single, _)| multi + single > 9.0), "{cc}, tail drop: the link is left empty");
     }
     let alike = "delayed_ack = \"off\"";
