@@ -127,7 +127,7 @@ KNOWN = (
     *(f"throughput_{u}" for u in ("mbps", "kbps", "bps")),
 )
 """The meanings that `--fields` can give a column, besides those of `_ALSO`."""
-_ALSO = ("rtt_ms", "rtt_us", "app_limited")
+_ALSO = ("rtt_ms", "rtt_us", "app_limited", "start_time", "end_time", "first_byte_ms", "min_rtt_ms", "bytes_retrans")
 
 
 def fields_of(text: str) -> dict[str, str]:
