@@ -12,7 +12,8 @@
  *  3. of a player that has one rate at most allowance / (1 - u) packets stand in the queue;
  *  4. with u < 1 pacing is at most ease / (1 - u) times the best rate that the player can choose; a window that carries more does not
  *     grow.
- * A player that adapts has time (u < 1) only while the flow gets `enough` times its best rate. A viewer is short that waits for its
+ * A player that adapts has time (u < 1) only while the flow gets `enough` times its best rate, a film only if the flow has got that
+ * since it last had none. A viewer is short that waits for its
  * first picture, whose flow gets less than its best rate, or that has one rate, no time and gets less than `enough`.
  *
  * Differences from the Rust control:
@@ -94,6 +95,7 @@ struct slack_state {
 	bool is_paced_below_window; /* nothing tries what the window could carry */
 	bool has_ignored;
 	bool has_cut; /* the recovery under way began with a cut: CUBIC does not grow in it */
+	bool has_reached_enough; /* since the viewer last had no time */
 	bool is_short; /* the viewer needs more than it gets */
 	u64 reserve_ns; /* how long a level must last to be calm */
 };
@@ -278,6 +280,16 @@ LAW_INLINE u64 slack_ease_q20(struct slack_state *s, const u32 *param, const str
 	return ease ? law_min(ease, of_haste) : of_haste;
 }
 
+/* A film lets go only what can come back: competing must have brought `enough` since the viewer last had no time. */
+LAW_INLINE u64 slack_ease_of_film(struct slack_state *s, const u32 *param, const struct law_view *view, u64 ease)
+{
+	if (!slack_has_report(s, param))
+		return ease;
+	s->has_reached_enough &= ease != 0;
+	s->has_reached_enough |= slack_gets(s, param, view, LAW_PARAM(param, SLACK_ENOUGH));
+	return s->playout.has_choice || s->has_reached_enough ? ease : 0;
+}
+
 /* More would show. A flow that gets the best rate of a player that adapts gives it all that it could choose. */
 LAW_INLINE bool slack_is_short(const struct slack_state *s, const u32 *param, const struct law_view *view)
 {
@@ -460,7 +472,7 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 	slack_on_report(s, param, view);
 	if (s->playout.has_report)
 		slack_advance(&s->playout, view->now_us, (u64)ack->delivered * view->mss);
-	s->ease_q20 = slack_ease_q20(s, param, view);
+	s->ease_q20 = slack_ease_of_film(s, param, view, slack_ease_q20(s, param, view));
 	s->is_short = slack_is_short(s, param, view);
 	s->cubic.beta = s->is_short ? 1000 - (1000 - CUBIC_BETA) * SLACK_WEIGHT_SCALE / slack_weight(s, param) : CUBIC_BETA;
 	if (ack->round_start)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from playpath.base.metrics import metric
 from playpath.plots.bars import ROW
-from playpath.plots.style import INK, MUTED, PAPER, dress, legend_above, name_rows, own_axes, sender_styles
+from playpath.plots.style import INK, MUTED, PAPER, dress_rows, legend_above, own_axes, sender_styles
 
 if TYPE_CHECKING:
     from playpath.judge.stats import Summary
@@ -43,11 +43,9 @@ def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
     ax.plot([], [], "o", mfc=PAPER, mec=INK, label="simulator")
     ax.plot([], [], "s", mfc=MUTED, mec=INK, label=result.kernel.world)
     legend_above(ax)
-    name_rows(ax, [row.sender for row in rows])
-    ax.set_ylim(len(rows) - 0.45, -0.55)
     ax.set_xlabel(metric(name).axis)
-    dress(ax)
-    ax.tick_params(axis="y", length=0, pad=8)
+    dress_rows(ax, [row.sender for row in rows])
+    ax.tick_params(axis="y", pad=8)
     ax.locator_params(axis="x", nbins=6)
     ax.ticklabel_format(axis="x", useOffset=False)
     low, high = ax.get_xlim()

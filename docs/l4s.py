@@ -380,14 +380,14 @@ flows of two minutes over 50 Mbit/s and 20 ms, five seeds, Mbit/s of CUBIC / Pra
 
 ## How far to trust it
 
-CUBIC beside Prague over DualPI2 is within a fifth of what heistp/l4s-tests measured with Linux at 20 and 80 ms; at 10 ms this
-holds only without Prague's reference round trip, which that Linux did not have. In one marking classic queue our Prague takes 15
-to 17 times CUBIC's rate, where 23 to 27 times were measured: CUBIC's share is up to 1.6 times as large here ([all
+CUBIC beside Prague over DualPI2 is within a tenth of what heistp/l4s-tests measured with Linux at 20 and 80 ms; at 10 ms this
+holds only without Prague's reference round trip, which that Linux did not have. In one marking classic queue our Prague takes 14
+to 16 times CUBIC's rate, where 23 to 27 times were measured: CUBIC's share is up to 1.7 times as large here ([all
 anchors](appendix/l4s.md#anchors)).
 
-- A Prague flow of 80 ms beside one of 20 ms gets a seventeenth of the link here, where an eighth was measured. A seventeenth is
-  what a step gives to senders whose packets leave exactly at their times, and so does a model of a hundred lines of its own;
-  with hosts that are off by half a millisecond in all both come to the measured share (`crates/sim/tests/l4s.rs`).
+- A Prague flow of 80 ms beside one of 20 ms gets a twentieth of the link here, where an eighth was measured. It is an eighth here,
+  too, with packets that come up to a quarter of a millisecond early or late, as hosts may send them
+  ([why](appendix/l4s.md#anchors)).
 - There is one scene for each access type. An interval is over seeds of that scene, not over homes.
 - A game does not adapt: what the path cannot carry waits in its sender's socket, so a starved game stays late.
 - The WLAN's two directions do not share the air, and the cell's rate follows a generated trace, not a measured one.
@@ -418,11 +418,16 @@ Downloads over three controls beside the viewer, over DualPI2 (`l4s-mixture`):
 {shared}
 
 Bulk flows of two minutes, five seeds; both flows together use 93 % of the link or more. The measurements are heistp/l4s-tests
-with a Linux of 2020. Each flow's share is within a factor of 1.6 of them, that of a far flow beside a near one only without
-`reference_rtt` and with little jitter. The effect of a later change: Prague then had no reference round trip (25 ms, after 500
-round trips), which slows it down below 25 ms. It gives CUBIC more at 10 ms and a far Prague flow more beside a near one, and
-changes nothing in the classic queues. Beside a near flow the far one has 14.6 % of both with a jitter of 0.01 ms, 16.6 % with
-0.03 and 20.2 % with 0.06, a quarter of a packet time; 12.3 % were measured. RED's settings in the measurements are unknown; these
+with a Linux of 2020. Prague then had no reference round trip (25 ms, after 500 round trips), which slows it down below 25 ms and
+gives CUBIC more at 10 ms.
+
+A far Prague flow beside a near one gets what a step gives to senders whose packets come exactly at their times: the queue stands
+over the step for as long as the slower one needs to answer, both are reduced once in a sawtooth by shares that are alike, and so
+windows are as 1 / R, rates as 1 / R², the shares 1 and 16 of 17. A model of a hundred lines that shares no code with the simulator
+finds 0.05 to 0.06, too. With packets that come up to 0.06, 0.12, 0.25 and 0.5 ms early or late the far flow has 6.3, 7.2, 12.6 and
+19.3 % of both; 12.3 % were measured. How much those hosts were off is unknown.
+
+RED's settings in the measurements are unknown; these
 are the defaults of Linux's `tc`. The law of coupling, the delay of each class and the response to a halved rate are tested
 against arithmetic ([DualPI2](../models/queue-dualpi2.md)).
 

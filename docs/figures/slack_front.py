@@ -22,6 +22,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
+from matplotlib.ticker import LogLocator
 from slack_told import interval
 
 import playpath
@@ -435,7 +436,7 @@ LABELS = {
     "compound": (0, 9, "left"),
     "westwood": (9, -8, "left"),
     "ledbatpp": (-10, -3, "right"),
-    "slack": (-4, -22, "center"),
+    "slack": (0, -22, "left"),
     "ccplca": (-16, -3, "right"),
     "sammy": (-9, -3, "right"),
     "bbr3": (-4, 11, "left"),
@@ -464,6 +465,8 @@ def _draw(points: Mapping[str, Point], most: float) -> None:
         ax.tick_params(labelsize=10)
         ax.margins(x=0.17)
     axes[0].set_yscale("log")
+    axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes[0].yaxis.set_major_formatter("{x:g}")
     axes[0].set_ylabel("stall time (s a session), down is better", fontsize=10)
     axes[1].set_ylabel("MOS of adaptive viewers, up is better", fontsize=10)
     drawing.savefig(IMAGE, dpi=180, facecolor="white", metadata={"Software": None})

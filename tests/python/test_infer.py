@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import csv
 import gzip
+import json
 import lzma
 import os
 import random
@@ -235,6 +236,13 @@ def test_a_row_that_is_written_twice_counts_once() -> None:
         assert f"{len(twice) - 3} rows have the session, times and size of another" in " ".join(notes)
 
 
+def test_transfers_of_one_second_with_the_same_time_and_size_are_two_if_their_requests_differ() -> None:
+    line = NGINX.format(1).replace("rt=1.1", "rt=0.021")
+    [found], notes = read(line, line.replace("/a", "/b"), line, NGINX.format(5))
+    assert len(found.transfers) == 3
+    assert "1 rows have the session, times and size of another" in " ".join(notes)
+
+
 def test_a_row_of_a_wrong_clock_cuts_no_session() -> None:
     """Ten viewers for two minutes; the clock is a viewer's own once, a stranger's once, and the log begins with one."""
     log = [f"u{i % 10},{1_700_000_000 + 4 * (i // 10) + i % 10 / 10},800000,300" for i in range(300)]
@@ -292,6 +300,27 @@ def test_json_is_read_as_lines_and_as_a_list_cut_off_as_well(before: str, betwee
     ]
     [found], _ = read(before + between.join(log) + behind)
     assert [(one["at_s"], one["bytes"]) for one in found.transfers] == [(0, 800_000), (4, 800_000), (8, 800_000)]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_browser_s_har_has_its_video_requests_once_their_connection_is_open(indent: int | None) -> None:
+    """Times are ms, -1 does not apply, and a size of -1 is not known. The second is no video, of the third the timings are missing."""
+
+    def entry(name: str, kind: str, **timings: float) -> dict[str, object]:
+        answer = {"bodySize": -1, "_transferSize": 800_000, "content": {"size": 7, "mimeType": kind}}
+        at = "2023-11-14T22:13:20.100Z"
+        return {"startedDateTime": at, "request": {"url": f"https://x/{name}"}, "response": answer, "timings": timings}
+
+    first = entry("1.m4s", "", blocked=10, dns=-1, connect=90, ssl=50, send=0, wait=60, receive=1000)
+    other = entry("app.js", "text/javascript", send=0, wait=1, receive=1)
+    later = entry("2", "video/mp4", blocked=2000, dns=-1, connect=-1, send=0, wait=70, receive=900)
+    har = {"log": {"version": "1.2", "entries": [first, other, {"startedDateTime": "?"}, later]}}
+    [found], notes = read(json.dumps(har, indent=indent), name="page.har")
+    assert [(round(one["at_s"], 3), one["took_s"], one["first_byte_s"], one["bytes"]) for one in found.transfers] == [
+        (0, 1.06, 0.06, 800_000),
+        (1.9, 0.97, 0.07, 800_000),
+    ]
+    assert notes == ["1 rows could not be read and are left out"]
 
 
 @pytest.mark.parametrize("head", ["session,start_time,bytes,duration_ms", "c_ip,start_time,bytes,duration_ms"])
@@ -748,6 +777,7 @@ def test_beside_a_neighbour_the_time_of_the_replay_says_nothing(
     ("option", "value", "said"),
     [
         ("--step", "10 B", '--step "10 B": give a time from 0.1 s to an hour, for example "5 s"'),
+        ("--traces", "101", "--traces 101: more than --draws 100, of which traces are made"),
         ("--step", "0.05 s", '--step "0.05 s": give a time from 0.1 s to an hour'),
         ("--fields", "bytes=byte", '--fields: unknown column "byte"; did you mean "bytes"? allowed: bytes, cwnd, '),
     ],

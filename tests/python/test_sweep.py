@@ -34,6 +34,7 @@ from playpath.sweep.design import at_point
 from playpath.sweep.executors import Place
 from playpath.sweep.headline import _leader, counts
 from playpath.sweep.levels import by_axis, levels
+from playpath.sweep.result import shown_difference
 from playpath.sweep.worker import Done, run_chunk
 
 pytestmark = pytest.mark.slow
@@ -736,3 +737,9 @@ def test_a_sender_alone_has_means_and_no_best(tmp_path, capsys):
     assert "Means at each point" in page
     assert "wins" not in page
     assert "played alone" in repr(result)
+
+
+def test_terminal_and_report_show_the_difference_of_the_median_run():
+    row = {"difference": 63.8, "median": 65.1}
+    assert shown_difference(row) == 65.1
+    assert shown_difference(row | {"median": None}) == 63.8  # fewer than six runs

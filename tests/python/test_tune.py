@@ -71,7 +71,10 @@ def test_a_better_picture_outweighs_a_little_more_stall_as_in_the_ranking():
 def test_it_is_said_where_nothing_is_better_than_the_defaults():
     found = tune([TINY], ["cubic.beta=0.4..0.9"], seeds=1, budget=2)
     assert replace(found, default_score=0.0).caveat.endswith("better than the defaults")
-    assert replace(found, default_score=9.0).caveat == ""
+    assert replace(found, default_score=9.0).caveat.endswith(
+        "on what was held out it is not proven better than the defaults"
+    )
+    assert replace(found, default_score=9.0, held_out=[]).caveat == ""
 
 
 def test_held_out_scenarios_are_not_trained_on():

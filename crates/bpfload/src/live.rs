@@ -9,8 +9,8 @@ use libbpf_rs::btf::types::{MemberAttr, Struct};
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ProgramType};
 
-use playpath_cc::ParamValue;
 use playpath_cc::kernel::{Block, Law, SLOTS};
+use serde_json::{Map, Value, json};
 
 use crate::controls;
 use crate::load::NAME_SIZE;
@@ -26,34 +26,6 @@ pub struct Registered {
     params: Option<MapHandle>,
     sockets: Option<MapHandle>,
     status: Option<MapHandle>,
-}
-
-/// State of one connection, as last published by its control.
-pub struct LiveConnection {
-    pub peer: SocketAddr,
-    pub local_port: u16,
-    /// Network namespace, inode number.
-    pub netns: u32,
-    /// CLOCK_MONOTONIC of the record.
-    pub time_ns: u64,
-    /// Bytes per second; `None`: unlimited.
-    pub pacing_rate: Option<u64>,
-    /// Windows, packets in flight, smoothed RTT in microseconds.
-    pub snd_cwnd: u32,
-    /// Slow start threshold in packets.
-    pub snd_ssthresh: u32,
-    pub in_flight: u32,
-    /// Smoothed RTT in microseconds.
-    pub srtt_us: u32,
-    /// Phase, by the control's table.
-    pub phase: &'static str,
-    /// MPTCP token; 0 for plain TCP.
-    pub mptcp_token: u32,
-    /// Details, by the control's table.
-    pub details: Vec<(&'static str, i64)>,
-    pub params: Vec<(&'static str, ParamValue<'static>)>,
-    /// Origin of the parameters: `control`, `peer` or `socket`.
-    pub params_from: &'static str,
 }
 
 /// Errors of reading or changing registered controls.
@@ -205,14 +177,53 @@ impl Registered {
         map.update(&socket.key(), &value, MapFlags::ANY).map_err(LiveError::Socket)
     }
 
-    pub fn connections(&self) -> Vec<LiveConnection> {
+    pub fn connections(&self) -> Vec<(SocketAddr, Value)> {
         let Some(map) = &self.status else { return Vec::new() };
         map.keys()
             .filter_map(|key| {
                 let value = map.lookup(&key, MapFlags::ANY).ok()??;
-                connection(self.control, &key, &value)
+                self.connection(&key, &value)
             })
             .collect()
+    }
+
+    /// Decode a `pp_key` and a `pp_status_record` (bpf/glue.bpf.h): the peer, and what `playpath-bpf show` prints. `netns` is an inode
+    /// number, `time_ns` the record's CLOCK_MONOTONIC, windows are in packets, the pacing rate in bytes per second or null if there is none,
+    /// the token of plain TCP is 0.
+    fn connection(&self, key: &[u8], value: &[u8]) -> Option<(SocketAddr, Value)> {
+        const DETAILS: usize = 40;
+        const PARAMS: usize = DETAILS + 8 * 8;
+        const FROM: usize = PARAMS + SLOTS * 4;
+        if key.len() != 24 || value.len() != FROM + 8 {
+            return None;
+        }
+        let v6: [u8; 16] = key[..16].try_into().ok()?;
+        let ip = if v6[4..].iter().all(|b| *b == 0) {
+            IpAddr::V4(Ipv4Addr::new(v6[0], v6[1], v6[2], v6[3]))
+        } else {
+            IpAddr::V6(Ipv6Addr::from(v6))
+        };
+        let port_at = |at: usize| u16::from_ne_bytes([key[at], key[at + 1]]);
+        let peer = SocketAddr::new(ip, port_at(16));
+        let rate = u64_at(value, 8);
+        let params = block(&value[PARAMS..]);
+        let details = self.control.details.iter().enumerate();
+        let details = details.map(|(i, name)| ((*name).into(), (u64_at(value, DETAILS + i * 8) as i64).into()));
+        let slots = self.control.slots();
+        let params = slots.map(|slot| (slot.spec.name.into(), controls::json(slot.decode(&params))));
+        let from = ["control", "peer", "socket"].get(u32_at(value, FROM) as usize);
+        Some((
+            peer,
+            json!({
+                "cc": self.name, "peer": peer.to_string(), "local_port": port_at(18), "netns": u32_at(key, 20),
+                "time_ns": u64_at(value, 0), "snd_cwnd": u32_at(value, 16), "snd_ssthresh": u32_at(value, 20),
+                "in_flight": u32_at(value, 24), "rtt_us": u32_at(value, 28),
+                "pacing_rate": (rate != u64::MAX).then_some(rate),
+                "phase": self.control.phases.get(u32_at(value, 32) as usize).unwrap_or(&"unknown"),
+                "mptcp_token": u32_at(value, 36), "details": details.collect::<Map<_, _>>(),
+                "params": params.collect::<Map<_, _>>(), "params_from": from.unwrap_or(&"unknown"),
+            }),
+        ))
     }
 }
 
@@ -284,44 +295,4 @@ fn key_of(peer: SocketAddr) -> Vec<u8> {
     }
     key[16..18].copy_from_slice(&peer.port().to_ne_bytes());
     key
-}
-
-/// Decode a `pp_key` and a `pp_status_record` (bpf/glue.bpf.h).
-fn connection(control: &'static Law, key: &[u8], value: &[u8]) -> Option<LiveConnection> {
-    const DETAILS: usize = 40;
-    const PARAMS: usize = DETAILS + 8 * 8;
-    const FROM: usize = PARAMS + SLOTS * 4;
-    if key.len() != 24 || value.len() != FROM + 8 {
-        return None;
-    }
-    let v6: [u8; 16] = key[..16].try_into().ok()?;
-    let ip = if v6[4..].iter().all(|b| *b == 0) {
-        IpAddr::V4(Ipv4Addr::new(v6[0], v6[1], v6[2], v6[3]))
-    } else {
-        IpAddr::V6(Ipv6Addr::from(v6))
-    };
-    let port_at = |at: usize| u16::from_ne_bytes([key[at], key[at + 1]]);
-    let rate = u64_at(value, 8);
-    let params = block(&value[PARAMS..]);
-    Some(LiveConnection {
-        peer: SocketAddr::new(ip, port_at(16)),
-        local_port: port_at(18),
-        netns: u32_at(key, 20),
-        time_ns: u64_at(value, 0),
-        pacing_rate: (rate != u64::MAX).then_some(rate),
-        snd_cwnd: u32_at(value, 16),
-        snd_ssthresh: u32_at(value, 20),
-        in_flight: u32_at(value, 24),
-        srtt_us: u32_at(value, 28),
-        phase: control.phases.get(u32_at(value, 32) as usize).copied().unwrap_or("unknown"),
-        mptcp_token: u32_at(value, 36),
-        details: control
-            .details
-            .iter()
-            .enumerate()
-            .map(|(i, name)| (*name, u64_at(value, DETAILS + i * 8) as i64))
-            .collect(),
-        params: control.slots().map(|slot| (slot.spec.name, slot.decode(&params))).collect(),
-        params_from: ["control", "peer", "socket"].get(u32_at(value, FROM) as usize).copied().unwrap_or("unknown"),
-    })
 }

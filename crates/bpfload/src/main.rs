@@ -17,7 +17,7 @@ use clap::{Parser, Subcommand};
 use playpath_cc::kernel::{Slot, laws};
 use playpath_shell::{Failure, clap, say};
 use playpath_units::Rate;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::controls::InputError;
 use crate::live::LiveError;
@@ -214,19 +214,7 @@ fn show(name: Option<&str>) -> Result<(), Failure> {
         Some(name) => vec![find(name)?],
         None => live::registered()?,
     };
-    let mut rows = Vec::new();
-    for r in &all {
-        for c in r.connections() {
-            let details: Map<String, Value> = c.details.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
-            let params: Map<String, Value> = c.params.iter().map(|(k, v)| ((*k).into(), controls::json(*v))).collect();
-            rows.push(json!({
-                "cc": r.name, "peer": c.peer.to_string(), "local_port": c.local_port, "netns": c.netns,
-                "time_ns": c.time_ns, "snd_cwnd": c.snd_cwnd, "snd_ssthresh": c.snd_ssthresh, "in_flight": c.in_flight,
-                "rtt_us": c.srtt_us, "pacing_rate": c.pacing_rate, "phase": c.phase, "mptcp_token": c.mptcp_token,
-                "details": details, "params": params, "params_from": c.params_from,
-            }));
-        }
-    }
+    let rows: Vec<Value> = all.iter().flat_map(|r| r.connections()).map(|(_, row)| row).collect();
     say(&Value::from(rows))
 }
 
@@ -260,7 +248,7 @@ fn set_command(options: &Set) -> Result<(), Failure> {
         Target::Control => registered.set_defaults(&params),
     }?;
     if let Target::Peer(peer) = &target
-        && !registered.connections().iter().any(|c| c.peer == *peer)
+        && !registered.connections().iter().any(|(of, _)| of == peer)
     {
         eprintln!(
             "playpath-bpf: no connection of {name} has the peer {peer} now; the next one that does gets the parameters"

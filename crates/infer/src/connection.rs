@@ -6,6 +6,11 @@
 //! Differences from the engine's own transport: 1. every packet is acknowledged; 2. the receiver's window is never the limit;
 //! 3. a lost packet is noticed by the ACK of the next one that is not, or two round trips later where none is; 4. there is no timeout;
 //! 5. packets of a paced sender leave together and have one ACK, up to 16 or a sixteenth of its window.
+//!
+//! Where the log counts a transfer's losses, the sender's window follows them: a queue that would overflow drops nothing if the log counts
+//! none (what it would have dropped is counted), and if only the log has losses the window is reduced when the transfer ends. Otherwise
+//! the window of a play departs from the sender's for the rest of the session.
+//!
 //! In return a transfer over a link without limit, loss and neighbour costs a microsecond: once the window covers the path, and only loss
 //! could shrink it, the rest is computed in closed form; and while the queue holds the window, each round trip is one step (`cruise.rs`).
 //!
@@ -26,9 +31,6 @@ pub(crate) use link::Link;
 use playpath_cc::{IdleRestart, View, WindowChange};
 use playpath_transport::window_after_idle;
 use playpath_units::{Duration, Time};
-
-/// Linux's minimum RTO (`TCP_RTO_MIN`).
-const MIN_RTO_S: f64 = 0.2;
 
 pub(crate) struct Connection<'a> {
     flow: Flow<'a>,
@@ -74,10 +76,12 @@ impl<'a> Connection<'a> {
             self.flow.before(begin);
         }
         self.start(begin, transfer.socket.as_ref());
-        self.flow.max_in_flight = 0;
         let before = self.link.dropped;
         let (first, last, again) = self.send(begin, transfer.bytes, transfer.again);
         let dropped = self.link.dropped - before;
+        if let Some(lost) = transfer.again.filter(|lost| *lost > 0.0 && dropped == 0.0 && self.link.only_overflows()) {
+            self.flow.reduce_for(lost, last);
+        }
         let rtt_s = self.link.rtt_s;
         self.complete_at = last + rtt_s / 2.0;
         Served { took_s: last - begin + rtt_s, first_byte_s: first - begin + rtt_s, again, dropped }
@@ -104,7 +108,7 @@ impl<'a> Connection<'a> {
         }
         let logged = socket.and_then(|socket| socket.idle_s);
         let Some(idle) = logged.or(self.flow.last_sent_at.map(|last| now - last)) else { return };
-        let rto = socket.and_then(|socket| socket.rto_s).unwrap_or(self.flow.srtt + MIN_RTO_S);
+        let rto = socket.and_then(|socket| socket.rto_s).unwrap_or(self.flow.rtt.base_rto().as_secs_f64());
         self.restart_after_idle(now, idle, rto);
     }
 
@@ -161,14 +165,16 @@ impl<'a> Connection<'a> {
                 end = end.max(fate.left_at);
                 first = first.or(Some(fate.left_at));
             }
-            if left == 0 && !self.flow.has_retransmissions() {
+            let is_left = left > 0 || self.flow.has_retransmissions();
+            self.flow.pause(is_left);
+            if !is_left {
                 self.flow.mark_app_limited();
             }
             if let Some((cruised, at)) = self.cruise(now, left.saturating_sub(1)) {
                 left -= cruised;
                 now = at;
             }
-            if left > 0 || self.flow.has_retransmissions() {
+            if is_left {
                 now = self.flow.next_event(now).max(now);
             } else if self.flow.is_repairing() {
                 now = self.flow.acknowledge().max(now);

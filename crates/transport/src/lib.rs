@@ -20,7 +20,7 @@ pub use tcp::config::{
     self, Config, ConfigError, DelayedAck, FlowControl, Growth, Handshake, HeaderSize, InitialWindow, LossDetection,
     Pacing, PartialAckTimer, Recovery, RtoConfig, RtoVariance, UndoConfig, Validation, WindowUpdate,
 };
-pub use tcp::{Connection, Event, Events, Moment, Stats, TcpInfo, window_after_idle};
+pub use tcp::{Connection, Event, Events, Moment, RttEstimator, Stats, TcpInfo, Usage, window_after_idle};
 pub use transports::{Endpoint, Transport};
 
 /// The most that a scalable sender lets go at once, as time at its rate (RFC 9331 §4.3 asks for a bound; 2^-12 s as Prague on Linux).

@@ -438,14 +438,53 @@ fn wide_sequence_numbers_are_acknowledged_in_full_and_leave_room_for_one_sack_bl
     assert!(acks.iter().all(|(flags, blocks)| *flags == DSS_ACK | DSS_ACK8 && *blocks <= 1));
 }
 
-/// Sized for ten packets, Linux's send buffer takes 2 · 10 · 4352 = 87 040 bytes of memory. With ten in the network, five heads of 896
-/// bytes and one of what waits, 81 664 bytes are left: 58 segments of 1424, of which 48 wait, although twice the window are twenty.
+/// Sized for ten packets, Linux's send buffer takes 2 · 10 · 4352 = 87 040 bytes of memory. After two data fragments (46 segments of 1424,
+/// ten of them in the network) it has room, so it is given a third, whatever that adds: all that the connection's buffer holds, which has
+/// 4096 bytes more: 64 segments, of which 54 wait.
 #[test]
 fn linux_commits_what_its_send_buffer_takes() {
     let mut net = Net::new(&[Link::new(2.0, 25); 2], "linux", (0, 30_000_000), 4 << 20, 1);
     net.run_until(Time::from_millis(80));
     let waiting = net.server.mptcp.subflow(0).unwrap().unsent_bytes() / 1424;
-    assert_eq!(waiting, 48);
+    assert_eq!(waiting, 54);
+}
+
+/// Linux prepares a buffer on the subflow that it chooses before it looks at the peer's window (`mptcp_sendmsg_frag`). If the subflow is
+/// idle for longer than an RTO, that restarts its window, although nothing leaves. Here the first path fills what the reader opens, and
+/// the second, idle one is tried.
+#[test]
+fn a_closed_window_restarts_idle_subflows_of_linux() {
+    let mut net = Net::new(&[Link::new(8.0, 25); 2], "linux", (0, 3_000_000), 1 << 20, 1);
+    net.run_until(Time::from_millis(600));
+    net.client.reads = false;
+    net.run_until(Time::from_secs(8));
+    let second = |net: &Net| {
+        let cwnd = net.server.mptcp.subflow(1).unwrap().info().path.cwnd;
+        (cwnd, net.server.mptcp.subflow_stats(1).scheduled_packets)
+    };
+    let (before, given) = second(&net);
+    net.client.take(20_000);
+    net.run_until(Time::from_millis(8200));
+    let (after, given_after) = second(&net);
+    assert_eq!(given, given_after);
+    assert!(before > 20.0 && after <= before / 2.0, "{before} {after}");
+}
+
+/// `sk_stream_is_writeable`: as much room as half of what the buffer holds.
+#[test]
+fn a_writer_is_woken_when_a_third_of_the_buffer_is_free() {
+    let mut net = Net::new(&[Link::new(8.0, 25); 2], "dft", (0, 0), 4 << 20, 1);
+    (net.client.closes, net.server.closes) = (false, false);
+    net.run_until(Time::from_millis(300));
+    (net.server.out, net.server.written) = (vec![0; 8 << 20], 8 << 20);
+    net.server.mptcp.write(8 << 20);
+    let (mut now, mut space) = (300, 0);
+    while !net.server.events.contains(&Event::Writable) {
+        (now, space) = (now + 1, net.server.mptcp.send_space());
+        net.run_until(Time::from_millis(now));
+    }
+    let third = (4 << 20) / 3;
+    assert!(third - 20_000 < space && space < third + 20_000, "{space}");
 }
 
 /// Every data segment of the server in the order of leaving: changes of path are counted whatever it carries, so there are as many as of

@@ -50,6 +50,7 @@ fn context<'a>(subflows: &'a [SubflowView], step: u64, is_reinjection: bool, bac
     Context {
         now: Time::from_millis(step * 7),
         subflows,
+        offset: step * 1400,
         segment_bytes: 1400,
         is_reinjection,
         unscheduled_bytes: backlog.max(1400),

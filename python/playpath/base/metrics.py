@@ -88,6 +88,15 @@ def metric(name: str) -> Metric:
     return Metric(name, name.replace("_", " "), "", "neither")
 
 
+def signed(value: float) -> str:
+    """A whole number with its sign; zero has none.
+
+    >>> signed(3.2), signed(-0.2), signed(-7)
+    ('+3', '0', '-7')
+    """
+    return f"{value:+.0f}" if round(value) else "0"
+
+
 def format_value(value: float | None, digits: int = 3) -> str:
     """A number for people to read: about three significant digits, no exponent for everyday sizes.
 

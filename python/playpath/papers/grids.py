@@ -130,7 +130,7 @@ def _cell_at(ax: Axes, x: float, row: int, fill: str, ink: str, sign: str) -> No
 def current_senders_grid(scenes: Sequence[Scene], today: CurrentSenders) -> Figure:
     """Senders down, scenes across: place, and what the viewer sees."""
     senders = list(dict.fromkeys(sender for scene in scenes for sender in scene.ranker.senders))
-    width = 1.9
+    width = 2.1
     made, ax = figure(1.6 + width * len(scenes), 1.2 + 0.42 * len(senders))
     for column, scene in enumerate(scenes):
         for row, sender in enumerate(senders):

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from playpath.base.metrics import metric
 from playpath.judge.stats import Summary
-from playpath.plots.style import INK, SenderStyle, dress, name_rows, own_axes, sender_styles
+from playpath.plots.style import INK, SenderStyle, dress_rows, own_axes, sender_styles
 
 if TYPE_CHECKING:
     from playpath.results.comparison import Comparison
@@ -46,11 +46,8 @@ def _rows(result: Comparison, name: str, ax: Axes | None, order: Sequence[str], 
         values = [v for v in result.values(sender, name) if v is not None]
         draw(ax, y, summary, styles[sender])  # type: ignore[operator]
         ax.plot(values, [y + 0.27] * len(values), "o", ms=2.4, mfc="none", mec=INK, mew=0.5, alpha=0.7)
-    name_rows(ax, order)
-    ax.set_ylim(len(order) - 0.45, -0.55)
     ax.set_xlabel(metric(name).axis)
-    dress(ax)
-    ax.tick_params(axis="y", length=0)
+    dress_rows(ax, order)
     ax.locator_params(axis="x", nbins=6)
     if draw is _bar:
         low, high = ax.get_xlim()

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from playpath.base.metrics import metric
 from playpath.plots.bars import ROW
-from playpath.plots.style import INK, MUTED, PAPER, dress, legend_above, name_rows, own_axes, sender_styles
+from playpath.plots.style import INK, MUTED, PAPER, dress, dress_rows, legend_above, own_axes, sender_styles
 
 if TYPE_CHECKING:
     from playpath.population import PopulationResult
@@ -73,11 +73,8 @@ def box(result: Result, name: str, ax: Axes | None = None, *, senders: Sequence[
             flierprops={"marker": ".", "ms": 3.5, "mfc": MUTED, "mec": MUTED},
         )
         drawn["boxes"][0].set(facecolor=styles[sender].colour, hatch=styles[sender].hatch, edgecolor=INK, alpha=0.5)
-    name_rows(ax, shown)
-    ax.set_ylim(len(shown) - 0.45, -0.55)
     ax.set_xlabel(metric(name).axis)
-    dress(ax)
-    ax.tick_params(axis="y", length=0)
+    dress_rows(ax, shown)
     return ax
 
 

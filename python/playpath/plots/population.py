@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
-from playpath.plots.style import COLOURS, INK, dress, name_rows, own_axes
+from playpath.plots.style import COLOURS, INK, dress_rows, own_axes
 
 if TYPE_CHECKING:
     from playpath.population import PopulationResult
@@ -28,11 +28,8 @@ def helped_and_harmed(result: PopulationResult, ax: Axes | None = None) -> Axes:
             ends = (100 * sign * share.low, 100 * sign * share.high)
             ax.plot(ends, (y, y), "|-", color=INK, lw=1.3, ms=7)
     ax.axvline(0, color=INK, lw=0.8)
-    name_rows(ax, [name for name, _ in rows])
-    ax.set_ylim(len(rows) - 0.45, -0.55)
     ax.set_xlabel(f"viewers served worse than by {result.baseline}  |  better (%)")
     ax.xaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
-    dress(ax)
-    ax.tick_params(axis="y", length=0)
+    dress_rows(ax, [name for name, _ in rows])
     ax.locator_params(axis="x", nbins=7)
     return ax

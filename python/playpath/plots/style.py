@@ -89,6 +89,14 @@ def dress(ax: Axes, *, grid: str = "x") -> None:
     take_literally(ax)
 
 
+def dress_rows(ax: Axes, names: Sequence[str]) -> None:
+    """Apply the style to a figure with a row for each name, from top to bottom."""
+    name_rows(ax, names)
+    ax.set_ylim(len(names) - 0.45, -0.55)
+    dress(ax)
+    ax.tick_params(axis="y", length=0)
+
+
 def legend_above(ax: Axes) -> None:
     """A legend above the axes, in as many columns, up to three, as the figure has room for; long names in several lines."""
     handles, names = ax.get_legend_handles_labels()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from polars.dataframe.group_by import GroupBy
 
 from playpath.base.files import write_frame, write_text
 from playpath.base.manifest import PopulationManifest, manifest
@@ -139,31 +140,15 @@ class PopulationResult(Tabular):
 
     def over_units(self, values: np.ndarray, among: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Means and weights of the units, from one value for each of the first sessions; `among` selects sessions."""
-        frame = self.keys.head(len(values)).with_columns(pl.Series("value", values))
-        if among is not None:
-            frame = frame.filter(pl.Series(among))
-        by_path = frame.group_by("path", "unit", maintain_order=True).agg(
-            pl.col("value").mean(), pl.col("weight").first()
-        )
         weighted = (pl.col("value") * pl.col("weight")).sum() / pl.col("weight").sum()
-        units = by_path.group_by("unit", maintain_order=True).agg(weighted, pl.col("weight").sum())
+        units = _over_paths(self.keys, values, among).agg(weighted, pl.col("weight").sum())
         return units["value"].to_numpy(), units["weight"].to_numpy()
 
     def doubt(self, values: np.ndarray, among: np.ndarray | None = None) -> float:
         """Mean variance of a viewer's value over the draws of their path; 0 if paths are known."""
         if f"group.{VIEWER}" not in self.paths.columns:
             return 0.0
-        frame = self.keys.head(len(values)).with_columns(pl.Series("value", values))
-        if among is not None:
-            frame = frame.filter(pl.Series(among))
-        by_path = frame.group_by("path", "unit", maintain_order=True).agg(
-            pl.col("value").mean(), pl.col("weight").first()
-        )
-        of_units = (
-            by_path.group_by("unit", maintain_order=True)
-            .agg(pl.col("value").var(), pl.col("weight").sum())
-            .drop_nulls()
-        )
+        of_units = _over_paths(self.keys, values, among).agg(pl.col("value").var(), pl.col("weight").sum()).drop_nulls()
         total = float(of_units["weight"].sum())
         return float((of_units["value"] * of_units["weight"]).sum()) / total if total > 0 else 0.0
 
@@ -647,3 +632,12 @@ class PopulationResult(Tabular):
 def _groups_of(values: np.ndarray) -> Sequence[np.ndarray]:
     """Indices of equal values, for each value."""
     return [np.flatnonzero(values == value) for value in np.unique(values)]
+
+
+def _over_paths(keys: pl.DataFrame, values: np.ndarray, among: np.ndarray | None) -> GroupBy:
+    """Each path's mean and weight, grouped by unit."""
+    frame = keys.head(len(values)).with_columns(pl.Series("value", values))
+    if among is not None:
+        frame = frame.filter(pl.Series(among))
+    by_path = frame.group_by("path", "unit", maintain_order=True).agg(pl.col("value").mean(), pl.col("weight").first())
+    return by_path.group_by("unit", maintain_order=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from playpath.base.metrics import format_value, metric
+from playpath.base.metrics import format_value, metric, signed
 from playpath.base.words import listing
 from playpath.population.intervals import MIN_UNITS, Estimate
 from playpath.population.known_from import caveat
@@ -228,4 +228,4 @@ def _percent(share: Estimate) -> str:
 
 
 def _points(net: Estimate) -> str:
-    return f"{100 * net.value:+.0f} points ({100 * net.low:+.0f} to {100 * net.high:+.0f})"
+    return f"{signed(100 * net.value)} points ({signed(100 * net.low)} to {signed(100 * net.high)})"

@@ -10,10 +10,10 @@ import statistics
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from playpath.base import engine
 from playpath.base.errors import InputError
@@ -170,7 +170,7 @@ def infer(
     with ExitStack() as stack:
         stack.enter_context(exit_on_signals())
         stack.enter_context(cache)
-        tables = [stack.enter_context(_Table(folder / name, head)) for name, head in _tables()]
+        tables = [stack.enter_context(_table(folder / name, head)) for name, head in _tables()]
         stream = sessions(files, kind, how, names, faults)
         for session, answer in _answers(stream, assumptions, check_jobs(jobs), tally, cache):
             _write(session, answer, assumptions, folder, tables, tally)
@@ -196,24 +196,13 @@ def _tables() -> Iterator[tuple[str, Sequence[str]]]:
     yield "rivals.csv", RIVALS
 
 
-class _Table:
-    """A CSV that is written row by row to a temporary file, which replaces the target at the end."""
-
-    def __init__(self, path: Path, head: Sequence[str]) -> None:
-        self._replaced = replaced(path)
-        self._head = head
-        self._file: IO[str] | None = None
-
-    def __enter__(self) -> Any:
-        self._file = self._replaced.__enter__().open("w", encoding="utf-8", newline="")
-        writer = csv.writer(self._file, lineterminator="\n")
-        writer.writerow(self._head)
-        return writer
-
-    def __exit__(self, *error: Any) -> None:
-        if self._file is not None:
-            self._file.close()
-        self._replaced.__exit__(*error)
+@contextmanager
+def _table(path: Path, head: Sequence[str]) -> Iterator[Any]:
+    """The writer of a CSV that is written row by row to a temporary file, which replaces the target at the end."""
+    with replaced(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(head)
+        yield writer
 
 
 def _answers(

@@ -9,9 +9,9 @@ from typing import Any
 from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import rows_of
-from playpath.population.log_groups import GroupColumns, normal
+from playpath.population.log_groups import GroupColumns, moment, normal
 from playpath.population.log_names import EVERYONE
-from playpath.population.log_rows import MIN_BYTES, Fields, Sample, check_fields, has_throughput, sample_of
+from playpath.population.log_rows import MIN_BYTES, Fields, Sample, check_fields, has_throughput, number, sample_of
 
 NGINX_FORMAT = (
     '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"'
@@ -142,9 +142,48 @@ def objects(text: str, how: Reading) -> Iterator[Sample | None]:
         yield None if row is None else sample_of(row, how.fields, how.keep)
 
 
+_HAR = re.compile(r'\s*\{\s*(?:"log"\s*:\s*(?:\{|$)|$)')
+_MEDIA = re.compile(r"\.(?:m4[sav]|mp4|cmf[vat]|ts|webm|aac)(?:\?|$)")
+
+
+def is_whole(first: str) -> bool:
+    """Whether JSON that begins with this line is one list or a browser's HAR, not an object a line."""
+    return first.lstrip().startswith("[") or _HAR.match(first) is not None
+
+
+def _har_rows(entries: Iterable[Any]) -> Iterator[Mapping[str, Any] | None]:
+    """The video and audio requests of a browser's network log (HAR 1.2). `time` counts from before the connection is open, `timings` are
+    in ms and -1 where they do not apply.
+    """
+    for entry in entries:
+        try:
+            url, answer, timings = entry["request"]["url"], entry["response"], entry["timings"]
+            content = answer["content"]
+            if not (str(content.get("mimeType", "")).startswith(("video/", "audio/")) or _MEDIA.search(url)):
+                continue
+            spent = {name: max(0.0, number(value) or 0.0) for name, value in timings.items()}
+            asked = moment(entry["startedDateTime"])
+            sizes = (answer.get("_transferSize"), answer.get("bodySize"), content.get("size"))
+        except (KeyError, TypeError, AttributeError):
+            yield None
+            continue
+        before = sum(spent.get(name, 0.0) for name in ("blocked", "dns", "connect"))
+        first_byte = spent.get("send", 0.0) + spent.get("wait", 0.0)
+        yield {
+            "start_time": None if asked is None else asked.timestamp() + before / 1e3,
+            "duration_ms": first_byte + spent.get("receive", 0.0),
+            "first_byte_ms": first_byte,
+            "bytes": next((size for size in map(number, sizes) if size is not None), None),
+            "request": url,
+        }
+
+
 def json_rows(text: str) -> Iterator[Mapping[str, Any] | None]:
     """The objects; None for a line that is not one."""
-    whole = _json(text) if text.lstrip().startswith("[") else None
+    whole = _json(text) if is_whole(text.split("\n", 1)[0]) else None
+    if isinstance(whole, dict) and isinstance(whole.get("log"), dict):
+        yield from _har_rows(whole["log"].get("entries") or ())
+        return
     for item in whole if isinstance(whole, list) else map(_json, filter(str.strip, text.split("\n"))):
         yield item if isinstance(item, dict) else None
 

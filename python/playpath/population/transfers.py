@@ -24,7 +24,7 @@ from typing import IO, Any
 from playpath.base.errors import InputError, unknown_name
 from playpath.population import log_counters
 from playpath.population.log_groups import moment, normal
-from playpath.population.log_lines import Reading, json_rows, nginx_format, nginx_row, w3c_rows
+from playpath.population.log_lines import Reading, is_whole, json_rows, nginx_format, nginx_row, w3c_rows
 from playpath.population.log_names import Names
 from playpath.population.log_rows import SERVED_NOTE, check_fields, is_below_zero, named_row, number
 
@@ -134,6 +134,8 @@ class _Row:
     """Its moment in the log, if that is one of whole seconds: then it began within a second after `at`."""
     unused: tuple[str, ...] = ()
     """What it tells besides that says less of the path than it seems to."""
+    content: int = 0
+    """Hash of all its columns."""
 
 
 Columns = Iterator[tuple[Mapping[str, Any] | None, Callable[[Mapping[str, Any]], _Row | None]]]
@@ -221,7 +223,7 @@ def stem(file: Path) -> str:
 
 def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
     """In order, with transfers that overlap taken as one."""
-    if copies := len(rows) - len(once := {(row.at, row.took, row.bytes): row for row in rows}):
+    if copies := len(rows) - len(once := {_identity(row): row for row in rows}):
         faults.counts["rows have the session, times and size of another and are left out"] += copies
         rows = list(once.values())
     # Whole seconds do not tell the order within one, but rows are written in theirs.
@@ -258,6 +260,13 @@ def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
     for transfer in transfers:
         transfer["at_s"] -= began
     yield Session(name, transfers, retransmitted)
+
+
+def _identity(row: _Row) -> tuple[float, ...]:
+    """What only a row that is written twice shares with another: within a whole second two transfers may have the same time and size, but
+    not the same request.
+    """
+    return (row.at, row.took, row.bytes, row.content if row.whole is not None else 0)
 
 
 def _ended(row: _Row) -> float:
@@ -297,6 +306,7 @@ def _rows(file: Path, kind: str, how: Reading, faults: Faults) -> Iterator[_Row]
             else:
                 faults.has_server_times |= row.is_served
                 faults.counts.update(row.unused)
+                row.content = hash(tuple(map(str, (columns or {}).values())))
                 yield row
 
 
@@ -333,7 +343,7 @@ def _columns(lines: Iterable[str], kind: str, how: Reading, file: Path) -> Colum
     if kind in ("beacons", "tcpinfo"):
         yield from _table(first, stream, how)
     elif kind == "json":
-        whole = ["".join(_chained(first, stream))] if first.lstrip().startswith("[") else _chained(first, stream)
+        whole = ["".join(_chained(first, stream))] if is_whole(first) else _chained(first, stream)
         for columns in itertools.chain.from_iterable(map(json_rows, whole)):
             yield columns, lambda columns: _row(columns, how)
     elif kind == "nginx":

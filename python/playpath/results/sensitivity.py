@@ -25,8 +25,8 @@ class Shift:
     leads: str
     """The sender that does best there."""
     outcome: Literal["stays", "passed", "beaten"]
-    """Standing of the comparison's best sender: still best, or no viewer would notice a difference from the best in any session;
-    behind; proven to be behind."""
+    """Standing of the comparison's best sender: still best, or as far from the best as nobody notices, on average or in any
+    session; behind; proven to be behind."""
     difference: float
     """Difference there of rival minus best, in the metric's unit."""
     moved: float
@@ -62,9 +62,7 @@ class Sensitivity:
         felt = [shift for shift in self.order if shift.outcome != "stays" or shift.moved > 1][:_MAX_LISTED]
         if not felt:
             tried = ", ".join(shift.setting for shift in self.order)
-            return (
-                f"Small variations of {tried} make no noticeable difference: {self.best} stays ahead of {self.rival}."
-            )
+            return f"Small variations of {tried} make no noticeable difference to how {self.best} and {self.rival} compare."
         first, *then = felt
         return (
             f"Most sensitive to the {self._phrase(first)}"

@@ -164,9 +164,14 @@ def _difference(result: Comparison, best: str, rival: str, name: str, seeds: int
 
 def _outcome(result: Comparison, best: str) -> Any:
     decision = result.decision
-    if best == decision.ranking[0] or best in (*decision.tied, *decision.unnoticed):
+    leader = decision.ranking[0]
+    if best == leader or best in (*decision.tied, *decision.unnoticed):
         return "stays"
-    return "beaten" if best in decision.beaten else "passed"
+    if best in decision.beaten:
+        return "beaten"
+    name = decision.deciding[best]
+    ahead = abs(_difference(result, leader, best, name, len(result.seeds)))
+    return "passed" if ahead > result.ranker.margin(best, leader, name) else "stays"
 
 
 class _Part:

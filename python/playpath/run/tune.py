@@ -122,9 +122,11 @@ class Tuning:
 
     @property
     def caveat(self) -> str:
-        """What is to be said if no set scores better than the defaults; empty if one does."""
-        is_better = min(score for _, score in self.history) < self.default_score - _ROUNDING
-        return "" if is_better else ", none of which scores better than the defaults"
+        """What is to be said if no set scores better than the defaults, or it is not proven on what was held out; otherwise empty."""
+        if min(score for _, score in self.history) >= self.default_score - _ROUNDING:
+            return ", none of which scores better than the defaults"
+        is_proven = all(c.ranking[0] == self.sender and c.decision.beaten for c in self.held_out)
+        return "" if is_proven else "; on what was held out it is not proven better than the defaults"
 
     def to_dict(self) -> Json:
         return {

@@ -273,6 +273,12 @@ def gather(
     )
 
 
+def shown_difference(row: Named) -> float | None:
+    """The difference that a row of `decisions` shows: of the median run, as its interval is; of fewer than six runs the mean."""
+    shown: float | None = row["difference"] if row["median"] is None else row["median"]
+    return shown
+
+
 def _whole_seeds(seeds: Sequence[Sequence[int]], *, is_race: bool) -> list[int]:
     """The seeds that every sender finished; in a race, every sender that was still in it."""
     own = [(frozenset(found), max(found)) for found in seeds]

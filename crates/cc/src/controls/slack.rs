@@ -17,6 +17,7 @@
 //!
 //! A player that adapts answers a smaller share with a worse rate, so it has time (u < 1) only while the flow gets `enough` times its
 //! best rate. Where the flow gets that, u is at most `haste`. No level is calm that does not last until a share is won back (`reserve`).
+//! A film may drain, but only what can come back: it has no time until its flow has got `enough` since it last had none.
 //!
 //! A viewer is short that waits for its first picture; whose flow gets less than its best rate; or that has one rate, no time, and gets
 //! less than `enough`. A flow that is told nothing is CUBIC: u is 1, so that 3 and 4 say nothing, it is not short, and each of its losses
@@ -134,6 +135,8 @@ pub struct Slack {
     /// Bytes of the stream that the receiver had at the last ACK, where several paths carry it.
     stream_acked: Option<u64>,
     is_yielding: bool,
+    /// The flow has got `enough` since the viewer last had no time.
+    has_reached_enough: bool,
     /// The viewer needs more than it gets.
     is_short: bool,
     /// Packets currently allowed in the queue; infinite if the viewer has no slack.
@@ -177,6 +180,7 @@ impl Slack {
             playout: None,
             stream_acked: None,
             is_yielding: false,
+            has_reached_enough: false,
             is_short: false,
             allowance: f64::INFINITY,
             is_over_allowance: false,
@@ -228,6 +232,15 @@ impl Slack {
         let urgency = playout.urgency(calm, alarm, reserve);
         let has_no_haste = gets_enough && playout.has_begun() && playout.left() >= reserve;
         if has_no_haste { urgency.min(haste) } else { urgency }
+    }
+
+    /// The urgency of a player with one rate: what it lets go must come back. Competing must have brought `enough` since the viewer last
+    /// had no time; where it brings little more than is played, as beside a rival under `codel`, a buffer that has drained never fills.
+    fn kept_by_film(&mut self, view: &View, urgency: f64) -> f64 {
+        let Some((playout, top)) = self.reported() else { return urgency };
+        self.has_reached_enough &= urgency < 1.0;
+        self.has_reached_enough |= self.gets(view, top) >= self.settings.enough;
+        if playout.has_choice() || self.has_reached_enough { urgency } else { 1.0 }
     }
 
     /// How long a level must last to be calm: twice the rounds until the mean rate shows that a CUBIC flow has taken the path, and the
@@ -377,7 +390,7 @@ impl CongestionControl for Slack {
         if let Some(playout) = &mut self.playout {
             playout.advance(view.now, bytes);
         }
-        let urgency = self.urgency(view);
+        let urgency = self.kept_by_film(view, self.urgency(view));
         self.is_yielding = urgency < 1.0;
         self.allowance = self.allowance_at(urgency);
         self.is_short = self.is_short(view, urgency);

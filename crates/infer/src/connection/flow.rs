@@ -5,6 +5,7 @@ use super::recovery::Recovery;
 use super::{length, time};
 use crate::deployed::Deployed;
 use playpath_cc::{Ack, CongestionControl, PacketSent, RateSample, View};
+use playpath_transport::{Config, RtoConfig, RttEstimator, Usage};
 use playpath_units::Rate;
 use std::collections::VecDeque;
 
@@ -25,10 +26,10 @@ pub(super) struct Flow<'a> {
     pub last_sent_at: Option<f64>,
     paced_until: f64,
     pub(super) round_end: u64,
-    pub srtt: f64,
+    pub(super) rtt: RttEstimator,
+    rto: RtoConfig,
     min_rtt: f64,
-    /// Maximum of `packets_out` in this transfer.
-    pub max_in_flight: u32,
+    usage: Usage,
     has_started: bool,
     /// Whether the control only needs ACKs, so that no rates are measured for it and it is not informed of sent packets.
     pub(super) ignores_rates: bool,
@@ -86,6 +87,9 @@ const EVERY_SECOND: f64 = 2.0;
 
 impl<'a> Flow<'a> {
     pub fn new(deployed: &'a Deployed, rtt_s: f64) -> Flow<'a> {
+        let rto = Config::linux().rto;
+        let mut rtt = RttEstimator::new(&rto);
+        rtt.add_sample(length(rtt_s), 0, 0, &rto); // of the handshake
         Flow {
             deployed,
             control: deployed.start(),
@@ -100,9 +104,10 @@ impl<'a> Flow<'a> {
             last_sent_at: None,
             paced_until: 0.0,
             round_end: 0,
-            srtt: rtt_s,
+            rtt,
+            rto,
             min_rtt: rtt_s,
-            max_in_flight: 0,
+            usage: Usage::default(),
             has_started: false,
             ignores_rates: matches!(deployed.control.name, "cubic" | "newreno"),
             app_limited_until: 0,
@@ -141,6 +146,7 @@ impl<'a> Flow<'a> {
         self.undetected.clear();
         self.settled = self.places;
         self.recovery = None;
+        self.usage = Usage::default();
     }
 
     /// Whether lost packets have not been delivered yet.
@@ -154,6 +160,14 @@ impl<'a> Flow<'a> {
 
     pub fn may_send(&self, now: f64) -> bool {
         self.has_room() && self.paced_until <= now + 1e-9
+    }
+
+    /// Nothing more is sent now; `is_left`: although something is left. A window that is underused only because of the transport's pacing
+    /// counts as used (RFC 9002 §7.8).
+    pub fn pause(&mut self, is_left: bool) {
+        let is_paced = self.deployed.paced_by.is_some() && is_left;
+        let is_full = is_paced || self.packets_out >= self.control.cwnd() as u32;
+        self.usage.on_pause((self.settled, self.places), self.packets_out, is_full);
     }
 
     fn has_room(&self) -> bool {
@@ -215,7 +229,7 @@ impl<'a> Flow<'a> {
             recovery.allowed = recovery.allowed.map(|allowed| allowed - 1.0);
         }
         self.last_sent_at = Some(now);
-        self.max_in_flight = self.max_in_flight.max(self.packets_out);
+        self.usage.on_packet_sent(time(now), !is_retransmission);
         if let Some(rate) = self.pacing_rate() {
             let takes = payload_bytes * 8.0 / rate.max(1.0);
             let burst = self.deployed.burst / f64::from(packets);
@@ -226,7 +240,7 @@ impl<'a> Flow<'a> {
     /// Pacing rate of the control, else of the transport, in bit/s.
     pub(super) fn pacing_rate(&self) -> Option<f64> {
         let own = self.control.pacing_rate().map(|rate| rate.as_bits_per_sec() as f64);
-        let of_window = |gain| gain * self.control.cwnd() * self.deployed.mss * 8.0 / self.srtt;
+        let of_window = |gain| gain * self.control.cwnd() * self.deployed.mss * 8.0 / self.srtt();
         own.or(self.deployed.paced_by.map(of_window))
     }
 
@@ -239,10 +253,6 @@ impl<'a> Flow<'a> {
 
     pub fn next_event(&mut self, now: f64) -> f64 {
         let paced = if self.has_room() { self.paced_until } else { f64::INFINITY };
-        if self.deployed.paced_by.is_some() && paced < f64::INFINITY {
-            // A window that is underused only because of pacing counts as used (RFC 9002 §7.8).
-            self.max_in_flight = self.max_in_flight.max(self.control.cwnd() as u32);
-        }
         match self.out.front() {
             Some(sent) if sent.acked_at <= paced => self.acknowledge(),
             _ => paced.max(now),
@@ -271,6 +281,7 @@ impl<'a> Flow<'a> {
                 let group = Group { packets: 1, payload_bytes, first_left_at, is_retransmission };
                 self.transmit(now, group, fate);
             }
+            self.pause(true);
             match self.out.front() {
                 Some(sent) if sent.acked_at <= until => now = self.acknowledge().max(now),
                 _ => return,
@@ -288,7 +299,7 @@ impl<'a> Flow<'a> {
             if self.lost_out < self.packets_out {
                 return sent.acked_at;
             }
-            let now = sent.acked_at + self.srtt;
+            let now = sent.acked_at + self.srtt();
             self.notice(now, prior_in_flight);
             return now;
         }
@@ -323,7 +334,9 @@ impl<'a> Flow<'a> {
         self.delivered_at = now;
         self.first_sent_at = sent.at;
         let rtt = sent.rtt;
-        self.srtt += (rtt - self.srtt) * f64::from(sent.packets) / 8.0;
+        if sent.packets > 1 || self.delivered.is_multiple_of(2) {
+            self.measure(rtt, self.delivered);
+        }
         self.min_rtt = self.min_rtt.min(rtt);
         let round_start = sent.delivered >= self.round_end;
         if round_start {
@@ -338,17 +351,27 @@ impl<'a> Flow<'a> {
             ..RateSample::new(delivered, length(interval), mss)
         });
         let cwnd = self.control.cwnd();
-        let may_grow = self.recovery.is_none() && cwnd < f64::from(self.max_in_flight) + 1.0
-            || (cwnd < self.control.ssthresh() && cwnd < 2.0 * f64::from(self.max_in_flight));
+        let ssthresh = self.control.ssthresh();
+        let may_grow = self.usage.is_limited(cwnd, ssthresh) && (self.recovery.is_none() || cwnd < ssthresh);
         let newly_lost = std::mem::take(&mut self.newly_lost);
         let plain = Ack::new(sent.packets, mss);
         Ack { rtt: Some(length(rtt)), rate, newly_lost, prior_in_flight, may_grow, round_start, ..plain }
     }
 
+    pub(super) fn srtt(&self) -> f64 {
+        self.rtt.srtt().as_secs_f64()
+    }
+
+    /// Take the round-trip time of a packet, with which `delivered` packets have been delivered.
+    pub(super) fn measure(&mut self, rtt: f64, delivered: u64) {
+        let sent = delivered + u64::from(self.packets_out);
+        self.rtt.add_sample(length(rtt), delivered, sent, &self.rto);
+    }
+
     pub fn view(&self, now: f64) -> View<'static> {
         let out = self.packets_out;
         View {
-            srtt: length(self.srtt),
+            srtt: self.rtt.srtt(),
             min_rtt: length(self.min_rtt),
             in_flight: out,
             flight_size: out,

@@ -1,6 +1,7 @@
 use super::{Connection, Link};
 use crate::deployed::Deployed;
 use crate::log::{Socket, Transfer};
+use crate::plays::gap;
 
 const RTT_S: f64 = 0.05;
 const MSS: f64 = 1448.0;
@@ -217,4 +218,73 @@ fn what_the_queue_drops_is_no_noise_as_well() {
     assert!(of_burst >= 9 && later == 0, "{of_burst} of the burst, {later} later");
     let (of_burst, later) = lost(None);
     assert_eq!(of_burst + later, 5);
+}
+
+/// A film on a link of 20 Mbit/s with a round trip of 304 ms and a queue of 500 packets, as the simulator plays it: at, took, bytes, sent again.
+const OVER_A_SATELLITE: [(f64, f64, u32, u32); 30] = [
+    (0.000, 1.221, 111556, 0),
+    (1.221, 0.693, 332498, 0),
+    (1.914, 0.675, 621519, 0),
+    (2.589, 0.960, 1196989, 80),
+    (3.549, 0.839, 1169538, 0),
+    (4.389, 1.203, 2094119, 0),
+    (5.592, 1.181, 1916711, 19),
+    (6.773, 1.416, 2176357, 0),
+    (8.190, 1.276, 1973909, 0),
+    (9.466, 1.230, 1933355, 0),
+    (10.696, 1.149, 1860317, 0),
+    (14.845, 2.501, 1666384, 0),
+    (18.846, 1.962, 2061714, 0),
+    (22.809, 2.258, 2116688, 0),
+    (26.566, 1.797, 1848657, 0),
+    (30.864, 2.245, 1568460, 0),
+    (34.608, 1.895, 2359327, 0),
+    (38.503, 1.928, 1932816, 0),
+    (42.931, 1.923, 2073945, 0),
+    (46.854, 1.479, 1876427, 0),
+    (50.832, 1.778, 2030970, 0),
+    (54.610, 1.522, 2087723, 0),
+    (58.633, 1.940, 2514241, 0),
+    (62.573, 1.379, 1863038, 0),
+    (66.952, 1.990, 1952006, 0),
+    (70.942, 1.514, 2103134, 0),
+    (74.956, 1.605, 1765469, 0),
+    (78.561, 1.441, 1904850, 0),
+    (82.502, 1.745, 2052096, 0),
+    (86.747, 1.724, 2011976, 0),
+];
+
+#[test]
+fn a_session_over_a_long_path_takes_what_it_takes_in_the_simulator() {
+    let transfer = |&(at_s, took_s, bytes, again): &(f64, f64, u32, u32)| {
+        let (bytes, again) = (f64::from(bytes), Some(f64::from(again)));
+        Transfer { at_s, took_s, bytes, again, ..transfer(1) }
+    };
+    let transfers: Vec<Transfer> = OVER_A_SATELLITE.iter().map(transfer).collect();
+    let deployed = Deployed::linux("cubic").unwrap();
+    let mut connection = Connection::new(&deployed, Link::new(20e6, 0.30366).queueing(Some(500)));
+    for (index, logged) in transfers.iter().enumerate() {
+        let took = connection.serve(logged, gap(&transfers, index)).took_s;
+        assert!((took / logged.took_s - 1.0).abs() < 0.03, "at {} s: {took} s, logged {}", logged.at_s, logged.took_s);
+    }
+}
+
+/// The window at the end of a transfer that the log says loses as many, over a queue of 20 packets or one that holds everything.
+fn after(queue: u32, again: f64) -> (f64, f64) {
+    let deployed = Deployed::linux("newreno").unwrap();
+    let mut connection = Connection::new(&deployed, Link::new(12e6, RTT_S).queueing(Some(queue)));
+    let served = connection.serve(&Transfer { again: Some(again), ..transfer(1000) }, 0.0);
+    assert_eq!(served.again > 0.0, queue == 20 && again > 0.0);
+    (connection.flow.control.cwnd(), served.dropped)
+}
+
+#[test]
+fn the_window_follows_the_losses_of_the_log() {
+    let (window, would_drop) = after(20, 0.0);
+    assert!(
+        window > 150.0 && would_drop > 10.0,
+        "nothing is dropped where the log counts none: {window}, {would_drop}"
+    );
+    let ((whole, _), (reduced, dropped)) = (after(100_000, 0.0), after(100_000, 3.0));
+    assert!(reduced < 0.6 * whole && dropped == 0.0, "{reduced} of {whole} after losses that only the log has");
 }

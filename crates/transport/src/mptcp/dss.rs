@@ -78,7 +78,7 @@ impl MptcpConnection {
         if self.level.handle_ack(ack, ack + u64::from(window)) == Some(true) {
             self.subflows.note_stream_acked(self.level.bytes_acked());
             self.rearm_data_timer(now);
-            if self.is_write_cut && self.send_space() > 0 {
+            if self.is_write_cut && self.has_write_space() {
                 self.is_write_cut = false;
                 self.raise(Event::Writable);
             }

@@ -238,6 +238,12 @@ impl MptcpConnection {
         self.send_buffer().saturating_sub(self.level.written() - self.level.bytes_acked())
     }
 
+    /// A writer who waits is woken when a third of the buffer is free (Linux `sk_stream_is_writeable`).
+    fn has_write_space(&self) -> bool {
+        let (space, held) = (self.send_space(), self.level.written() - self.level.bytes_acked());
+        space > 0 && space >= held / 2
+    }
+
     /// Bytes that may be written beyond those acknowledged. With Linux's scheduler, the sum of the subflows' buffers and tcp_wmem\[0\]
     /// (`__mptcp_sync_sndbuf`), which grow with the windows while the writer waits.
     fn send_buffer(&self) -> u64 {

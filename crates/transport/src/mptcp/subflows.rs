@@ -199,6 +199,16 @@ impl Paths for Subflows {
         true
     }
 
+    /// Linux restarts the window of an idle subflow when a buffer is prepared (`tcp_skb_entail`), whether that can be sent or not.
+    #[cold]
+    fn note_tried(&mut self, now: Time, path: usize) {
+        let is_idle = |tcp: &Connection| tcp.written_offset() == tcp.acknowledged_offset();
+        if self.list[path].tcp.as_ref().is_some_and(is_idle) {
+            let (subflow, at) = self.touch_at(now, path);
+            subflow.tcp.iter_mut().for_each(|tcp| tcp.validate_after_idle(at));
+        }
+    }
+
     fn longest_rto(&self) -> Duration {
         let rto = |s: &Subflow| s.tcp.as_ref().filter(|_| s.is_ready()).map(Connection::rto);
         self.list.iter().filter_map(rto).max().unwrap_or(Duration::from_secs(1))

@@ -49,6 +49,10 @@ impl Ecn {
         let state = if marking == Codepoint::NotEct { State::Off } else { State::Testing };
         Ecn { state, marking, sent: 0, lost: 0, seen: [EcnCounts::default(); 3] }
     }
+    /// On another path it is tested anew; what was counted on the one before is known, for counts are of all paths (§13.4.2).
+    pub fn on_another_path(&self) -> Ecn {
+        Ecn { seen: self.seen, ..Ecn::new(self.marking) }
+    }
     pub fn marks(&self) -> bool {
         matches!(self.state, State::Testing | State::Capable)
     }

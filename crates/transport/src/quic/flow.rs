@@ -12,6 +12,8 @@ use playpath_units::{Duration, Time};
 #[repr(C)]
 pub(crate) struct Grant {
     is_pending: bool,
+    /// There was an update, at `updated_at`.
+    was_updated: bool,
     limit: u64,
     window: u64,
     most: u64,
@@ -21,7 +23,16 @@ pub(crate) struct Grant {
 
 impl Grant {
     pub fn new(window: u64, most: u64) -> Grant {
-        Grant { limit: window, window, most: most.max(window), consumed: 0, updated_at: Time::ZERO, is_pending: false }
+        let most = most.max(window);
+        Grant {
+            limit: window,
+            window,
+            most,
+            consumed: 0,
+            updated_at: Time::ZERO,
+            was_updated: false,
+            is_pending: false,
+        }
     }
     /// The peer may send so far (absolute).
     pub fn limit(&self) -> u64 {
@@ -32,10 +43,10 @@ impl Grant {
         self.consumed += bytes;
         let target = self.consumed + self.window;
         if (target - self.limit) * 8 >= self.window * flow.update_eighths && !self.is_pending {
-            if now.saturating_since(self.updated_at) < srtt() * 2 {
+            if self.was_updated && now.saturating_since(self.updated_at) < srtt() * 2 {
                 self.window = (self.window * 2).min(self.most);
             }
-            self.updated_at = now;
+            (self.was_updated, self.updated_at) = (true, now);
             self.is_pending = true;
         }
     }

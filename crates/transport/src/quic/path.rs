@@ -329,12 +329,13 @@ impl Path {
         let old = std::mem::replace(self, Path::new(config, control));
         (self.lost_before, self.reductions, self.undos) = (old.lost(), old.reductions, old.undos);
         (self.own_index, self.siblings, self.stream_acked) = (old.own_index, old.siblings, old.stream_acked);
+        self.ecn = old.ecn.on_another_path();
         self.start(now);
     }
     /// The same where nobody makes controls: the old one is told of its window alone.
     pub fn keep_control(&mut self, now: Time, config: &Config) {
         self.rtt = Rtt::new(&config.loss);
-        self.ecn = Ecn::new(config.marking);
+        self.ecn = self.ecn.on_another_path();
         (self.bytes_in_flight, self.packets_out) = (0, 0);
         (self.recovery, self.pacer) = (Recovery::default(), Pacer::default());
         self.change_window(now, &WindowChange { cwnd: config.initial_window, ssthresh: f64::INFINITY });

@@ -18,7 +18,7 @@ mod stats;
 mod subflow;
 
 pub use moment::Moment;
-pub use sender::window_after_idle;
+pub use sender::{RttEstimator, Usage, window_after_idle};
 pub use stats::{Stats, TcpInfo};
 
 use crate::segment::{Flags, Segment};

@@ -94,6 +94,10 @@ impl Connection {
     pub(crate) fn change_windows(&mut self, at: Moment<'_>, change: WindowChange) {
         self.sender.change_windows(at, change);
     }
+    /// What a pause leaves of the window, before anything is sent.
+    pub(crate) fn validate_after_idle(&mut self, at: Moment<'_>) {
+        self.sender.validate_after_idle(at);
+    }
     /// Congestion window in force, in packets.
     pub(crate) fn send_window(&self) -> f64 {
         self.sender.send_window()

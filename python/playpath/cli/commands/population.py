@@ -1,5 +1,6 @@
 """`playpath population`: which sender for which viewers."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,7 @@ from rich.table import Table
 
 from playpath.base.files import check_file, write_text
 from playpath.base.manifest import compared
-from playpath.base.metrics import about_runs, format_value
+from playpath.base.metrics import about_runs, format_value, signed
 from playpath.cli.commands import options, population_logs
 from playpath.cli.commands.stored import Executor, answer, check_executor
 from playpath.population import Estimate, PopulationResult, Versus, load_population, population
@@ -175,7 +176,7 @@ def _by_group(result: PopulationResult, name: str) -> Table:
     found = [result.by_group(f"group.{name}", sender, result.baseline) for sender in result.against_baseline]
     for own in zip(*found, strict=True):
         label, units, *_ = own[0]
-        table.add_row(console.plain(label), str(units), *(_interval(net, "+").replace(" ", "\n") for *_, net in own))
+        table.add_row(console.plain(label), str(units), *(_interval(net, signed).replace(" ", "\n") for *_, net in own))
     return table
 
 
@@ -195,15 +196,15 @@ def _cells(versus: Versus) -> list[str]:
     return [
         _interval(versus.helped),
         _interval(versus.harmed),
-        _interval(versus.net, "+"),
-        _interval(versus.network, "+"),
+        _interval(versus.net, signed),
+        _interval(versus.network, signed),
         "–" if ratio is None else format_value(ratio, 2),
         words[versus.relation] + level,
     ]
 
 
-def _interval(found: Estimate, sign: str = "") -> str:
-    value, low, high = (f"{100 * x:{sign}.0f}" for x in (found.value, found.low, found.high))
+def _interval(found: Estimate, write: Callable[[float], str] = "{:.0f}".format) -> str:
+    value, low, high = (write(100 * x) for x in (found.value, found.low, found.high))
     return f"{value} ({low}…{high})"
 
 

@@ -91,7 +91,9 @@ def infer_paths(
     step_s = engine.number(step) if options.is_time(step) else 0.0
     if not 0.1 <= step_s <= 3600:
         raise InputError(f'--step "{step}": give a time from 0.1 s to an hour, for example "5 s"')
-    asked = Assumptions(named, float(initial_window), idle_restart, step_s, draws, min(traces, draws), seed)
+    asked = Assumptions(named, float(initial_window), idle_restart, step_s, draws, traces, seed)
+    if traces > draws:
+        raise InputError(f"--traces {traces}: more than --draws {draws}, of which traces are made")
     files = [shipped.find_log(file) for file in files]
     done = _infer(files, out, _question(files, asked, kind, log_format, fields, keep_names), asked, jobs)
     if json:

@@ -15,6 +15,7 @@ from playpath.cli.commands.stored import Executor, answer, check_executor
 from playpath.run.sanity import doubts_of_design
 from playpath.show import console
 from playpath.sweep import SweepResult, load_design, sweep
+from playpath.sweep.result import shown_difference
 from playpath.sweep.runner import estimate
 
 _MAX_ROWS = 60
@@ -152,11 +153,8 @@ def _print_left(points: int) -> None:
 def _print_decisions(result: SweepResult) -> None:
     table = _new_table(result, ("best", "decided", "seeds", "second", "criterion", "second\nminus best"))
     for row in result.decisions.head(_MAX_ROWS).iter_rows(named=True):
-        gap = (
-            "–"
-            if row["difference"] is None
-            else f"{format_difference(row['difference'])} {metric(row['criterion']).unit}".strip()
-        )
+        gap = shown_difference(row)
+        shown = "–" if gap is None else f"{format_difference(gap)} {metric(row['criterion']).unit}".strip()
         more = f" (~{format_more_runs(row['more_runs'])})" if row["more_runs"] else ""
         decided = "yes" if row["is_decided"] else f"[yellow]no[/yellow]{more}"
         names = [console.plain(str(row[key])) for key in result.keys]
@@ -169,7 +167,7 @@ def _print_decisions(result: SweepResult) -> None:
             str(row["seeds"]),
             second,
             metric(row["criterion"]).label if row["criterion"] else "–",
-            gap,
+            shown,
         )
     console.print_table(table)
     _print_left(result.decisions.height)

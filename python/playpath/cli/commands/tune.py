@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from playpath.base.errors import Interrupted
 from playpath.cli.commands import options
 from playpath.cli.commands.results import results_folder
 from playpath.run.sanity import doubts
@@ -52,18 +53,23 @@ def command(
         console.progress("parameter sets") as progress,
     ):
         console.warn_of_other_builds(scores_of_other_builds(folder), "files of scores", folder)
-        found = tune(
-            train,
-            ranges,
-            held_out=held_out or (),
-            seeds=seeds,
-            set=changes,
-            budget=budget,
-            jobs=jobs,
-            seed=seed,
-            store=folder,
-            progress=progress,
-        )
+        try:
+            found = tune(
+                train,
+                ranges,
+                held_out=held_out or (),
+                seeds=seeds,
+                set=changes,
+                budget=budget,
+                jobs=jobs,
+                seed=seed,
+                store=folder,
+                progress=progress,
+            )
+        except Interrupted as stopped:
+            raise Interrupted(
+                f"{stopped}; the scores found so far are stored: run the same command again to resume"
+            ) from None
         found.save(folder)
     if json:
         console.print_json(found.to_dict())
@@ -75,4 +81,6 @@ def command(
         for comparison in comparisons:
             seeds_shown = f"seeds {comparison.seeds[0]} to {comparison.seeds[-1]}"
             console.out.print(f"[dim]{title}: {console.plain(comparison.scenario.name)}, {seeds_shown}[/dim]")
-            console.out.print(f"  {console.plain(comparison.verdict)}")
+            console.out.print(f"  {console.plain(comparison.headline)}")
+            if comparison.verdict != comparison.headline:
+                console.out.print(f"  [dim]{console.plain(comparison.verdict)}[/dim]")

@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 
-from playpath.base.metrics import format_value, metric
+from playpath.base.metrics import format_value, metric, signed
 from playpath.population.answer import PopulationResult
 from playpath.population.groups import group_title
 from playpath.population.headline import neighbours
@@ -115,15 +115,6 @@ def _percent(share: Estimate) -> str:
 
 def _points(net: Estimate) -> str:
     return f"{signed(100 * net.value)}<br><small>{signed(100 * net.low)} to {signed(100 * net.high)}</small>"
-
-
-def signed(value: float) -> str:
-    """A whole number with its sign; zero has none.
-
-    >>> signed(3.2), signed(-0.2), signed(-7)
-    ('+3', '0', '-7')
-    """
-    return f"{value:+.0f}" if round(value) else "0"
 
 
 def _distributions(result: PopulationResult) -> str:

@@ -15,7 +15,7 @@ from playpath.show.report.component import colour_place, component, swatch
 from playpath.sweep.design import Point
 from playpath.sweep.headline import counts
 from playpath.sweep.levels import Levels, at_values, by_axis, levels
-from playpath.sweep.result import SweepResult
+from playpath.sweep.result import SweepResult, shown_difference
 
 _MAX_FACETS = 6
 _MAX_CURVES = 3
@@ -127,14 +127,15 @@ def _tile(result: SweepResult, row: Named) -> dict[str, object]:
     state = ("felt" if row["level"] == "viewer" else "unfelt") if row["is_decided"] else "open"
     return {
         "name": name if row["is_decided"] else f"{name} ?",
-        "more": _gap(row) if row["difference"] else "",
+        "more": _gap(row),
         "place": colour_place(result.base.senders, row["best"]),
         "state": state,
     }
 
 
 def _gap(row: Named) -> str:
-    return f"by {format_value(abs(row['difference']), 2)} {metric(row['criterion']).unit}".strip()
+    gap = shown_difference(row)
+    return f"by {format_value(abs(gap), 2)} {metric(row['criterion']).unit}".strip() if gap else ""
 
 
 def _cloud(result: SweepResult, *keys: str) -> str:
@@ -278,10 +279,8 @@ def _means(result: SweepResult) -> str:
 
 def _row(result: SweepResult, row: Named) -> list[str]:
     gap = ""
-    if row["difference"] is not None:
-        unit = metric(row["criterion"]).unit
-        shown = row["difference"] if row["median"] is None else row["median"]
-        gap = f"{format_value(shown)} {unit}"
+    if (shown := shown_difference(row)) is not None:
+        gap = f"{format_value(shown)} {metric(row['criterion']).unit}"
         if row["ci95_low"] is not None:
             gap += f"<br><small>{format_value(row['ci95_low'])} to {format_value(row['ci95_high'])}</small>"
     cells = [

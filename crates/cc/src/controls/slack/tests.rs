@@ -486,6 +486,26 @@ fn a_flow_that_gets_its_pace_goes_on_yielding() {
     }
 }
 
+/// A film lets go only what it can win back. With a minute of 1 Mbit/s it does not yield where competing brings 1.17 Mbit/s, 100
+/// packets/s; it does once 1.75 came in, and goes on while it gets half of its rate. Run dry since, it must get 1.5 again.
+#[test]
+fn a_film_yields_only_what_it_can_win_back() {
+    let mut cc = measured_at(100, 100);
+    for (report, rate, yields) in [
+        (full_minute(), 100, false),
+        (full_minute(), 150, true),
+        (full_minute(), 50, true),
+        (dry(), 50, false),
+        (full_minute(), 100, false),
+    ] {
+        cc.on_app_parameters(&view(40), &report);
+        for _ in 0..40 {
+            cc.on_ack(&view(40), &Ack { round_start: true, ..sampled(100, rate) });
+        }
+        assert_eq!(cc.is_yielding, yields, "{rate} packets/s");
+    }
+}
+
 /// Fault 3 of issue 42: how long a level must last. 1.5 Mbit/s are 128.4 packets/s and a window of 12.84; CUBIC regains 0.3 of that in
 /// 12.84 * 0.1 * 1.7 / 3 = 0.728 s (as Reno; as CUBIC in 2.1). A cut leaves 0.925 of whom is short and 0.7 of the other: 0.925 / 0.7 - 1 =
 /// 0.321 gained. A newcomer takes half, which 1 / 0.321 = 3.11 cuts win back: 2 (4 * 0.1 + 3.11 * 0.728) = 5.33 s. With 32 packets/s left

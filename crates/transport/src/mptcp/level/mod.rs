@@ -22,7 +22,7 @@ mod scheduling;
 pub use arrivals::Arrivals;
 pub use chunks::Chunk;
 
-use super::scheduler::{self, Room, Scheduler, SubflowView};
+use super::scheduler::{self, Room, Run, Scheduler, SubflowView};
 use chunks::Chunks;
 use playpath_cc::AppParameters;
 use playpath_units::{Duration, Time};
@@ -41,6 +41,8 @@ pub trait Paths {
     }
     /// Halve the window of a path that holds up the connection. `false`: the owner cannot.
     fn penalise(&mut self, now: Time, path: usize) -> bool;
+    /// `path` would be given data if the peer's window took any.
+    fn note_tried(&mut self, _now: Time, _path: usize) {}
     /// The longest retransmission timeout of the paths.
     fn longest_rto(&self) -> Duration;
 }
@@ -174,6 +176,7 @@ pub struct DataLevel {
     chunk_bytes: Option<u32>,
     /// Paths that are marked in the views as holding the current chunk.
     holders: u32,
+    run: Run,
     /// Path of the last new data, and when it was given out.
     last: Option<(usize, Time)>,
     /// Path of the last segment with payload.
@@ -206,6 +209,7 @@ impl DataLevel {
             open: 0,
             chunk_bytes: None,
             holders: 0,
+            run: Run::default(),
             last: None,
             last_on_wire: None,
             send_buffer: u64::MAX,

@@ -2,7 +2,7 @@
 
 use super::chunks::{Chunk, Chunks};
 use super::{DataLevel, Event, Given, Paths, Switch, SwitchSide, Watch};
-use crate::mptcp::scheduler::{Blockage, Context, Relief, SubflowView};
+use crate::mptcp::scheduler::{Blockage, Context, Decision, Relief, Run, SubflowView};
 use playpath_units::{Duration, Time};
 
 impl DataLevel {
@@ -108,7 +108,8 @@ impl DataLevel {
     fn reinject(&mut self, now: Time, paths: &mut impl Paths) -> Option<usize> {
         let chunk = self.chunks.next_reinjection()?;
         self.mark_holders(chunk.paths);
-        let (path, reason) = self.ask(now, chunk.len, true)?;
+        let Decision { path, reason, .. } = self.ask(now, chunk.len, true)?;
+        let path = path?;
         self.give_again(now, path, &chunk, reason, paths);
         Some(path)
     }
@@ -130,10 +131,11 @@ impl DataLevel {
         self.is_window_blocked = false;
         let len = len.min(left.min(u32::MAX.into()) as u32);
         self.mark_holders(0);
-        let Some((path, reason)) = self.ask(now, len, false) else {
+        let Some((path, reason)) = self.path_for_new(now, len) else {
             self.stats.waits += 1;
             return None;
         };
+        self.run.note_given(len.into());
         let chunk = self.chunks.take_new(len, path);
         paths.put(path, &chunk);
         let stats = &mut self.paths[path].stats;
@@ -150,20 +152,23 @@ impl DataLevel {
     /// No new data may be sent: let the scheduler relieve the blocked window.
     #[cold]
     fn relieve(&mut self, now: Time, len: u32, blockage: Blockage, paths: &mut impl Paths) -> Option<usize> {
-        let head = self.chunks.head()?;
         if self.open == 0 {
             return None;
         }
-        self.mark_holders(head.paths);
+        let head = self.chunks.head();
+        self.mark_holders(head.map_or(0, |head| head.paths));
         let context = context(now, &self.views, &self.chunks, len, true);
-        let Relief { retransmit_on, penalised } = self.scheduler.relieve(&context, blockage)?;
+        let Relief { retransmit_on, penalised, tried } = self.scheduler.relieve(&context, blockage)?;
+        if let Some(path) = tried {
+            paths.note_tried(now, path);
+        }
         for path in (0..self.paths.len()).filter(|path| penalised & 1 << path != 0) {
             if paths.penalise(now, path) {
                 self.stats.penalisations += 1;
                 self.paths[path].stats.penalties += 1;
             }
         }
-        let path = retransmit_on.filter(|&path| head.paths & 1 << path == 0)?;
+        let (head, path) = head.zip(retransmit_on).filter(|(head, path)| head.paths & 1 << path == 0)?;
         self.stats.opportunistic_retransmissions += 1;
         let reason = match blockage {
             Blockage::ReceiveWindow => "window full, oldest data on a faster path",
@@ -185,17 +190,26 @@ impl DataLevel {
         }
     }
 
+    #[inline(always)]
+    fn path_for_new(&mut self, now: Time, len: u32) -> Option<(usize, &'static str)> {
+        if let Some(path) = self.run.path(now, &self.views) {
+            return Some((path, "as decided before"));
+        }
+        let decision = self.ask(now, len, false)?;
+        self.run = Run::begin(now, decision);
+        Some((decision.path?, decision.reason))
+    }
+
     /// Ask the scheduler, unless it could only wait; it must not choose a path without room.
     #[inline(always)]
-    fn ask(&mut self, now: Time, len: u32, is_reinjection: bool) -> Option<(usize, &'static str)> {
+    fn ask(&mut self, now: Time, len: u32, is_reinjection: bool) -> Option<Decision> {
         if self.open == 0 {
             return None;
         }
         let context = context(now, &self.views, &self.chunks, len, is_reinjection);
         let decision = self.scheduler.select(&context);
-        let path = decision.path?;
-        debug_assert!(self.views[path].is_usable, "{path} is not usable");
-        Some((path, decision.reason))
+        debug_assert!(decision.path.is_none_or(|path| self.views[path].is_usable), "{decision:?}: not usable");
+        Some(decision)
     }
 
     /// New data goes to `path`. The views are still those of the decision.
@@ -273,6 +287,7 @@ fn context<'a>(
     Context {
         now,
         subflows,
+        offset: chunks.next,
         segment_bytes,
         is_reinjection,
         unscheduled_bytes: chunks.unscheduled(),

@@ -119,7 +119,7 @@ impl WindowRelief {
             self.penalised_at[fast.path] = Some(context.now);
         }
         let retransmit_on = (self.opportunistic && !fast.has_segment && is_worth(fast, holders())).then_some(fast.path);
-        (penalised != 0 || retransmit_on.is_some()).then_some(Relief { retransmit_on, penalised })
+        (penalised != 0 || retransmit_on.is_some()).then_some(Relief { retransmit_on, penalised, tried: None })
     }
 
     /// At most once per SRTT of the faster path.

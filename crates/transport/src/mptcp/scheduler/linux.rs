@@ -1,6 +1,7 @@
 //! The scheduler of upstream Linux: the subflow with the shortest time to drain its queue, in bursts of 64 kB.
 //!
-//! Reference: torvalds/linux net/mptcp/protocol.c, `mptcp_subflow_get_send`.
+//! Reference: torvalds/linux net/mptcp/protocol.c, `mptcp_subflow_get_send`, `__subflow_push_pending`: a subflow is given whole data
+//! fragments; whether the burst is over and its send buffer full counts after each of them, and every push begins a burst.
 //!
 //! Differences from the reference:
 //! 1. Memory of a subflow's send buffer follows `tcp_sndbuf_expand`: twice max(10, cwnd, reordering + 1) packets, sized when the
@@ -14,14 +15,14 @@
 //!
 //! Tested here.
 
-use super::{Context, Decision, Entry, Room, Scheduler, SubflowView};
+use super::{Blockage, Context, Decision, Entry, Relief, Room, Scheduler, SubflowView};
 use playpath_cc::{ParamSpec, Params};
-use playpath_units::Rate;
+use playpath_units::{Rate, Time};
 
-/// MPTCP_SEND_BURST_SIZE: 64 kB less the largest header (MAX_TCP_HEADER is about 320 bytes).
-const BURST_BYTES: u64 = 65_536 - 320;
-/// Bytes that an idle subflow is given again at once: a data fragment (`__mptcp_retrans`), at most a page fragment of 32 kB.
-const FRAGMENT_BYTES: u64 = 32_768;
+/// MPTCP_SEND_BURST_SIZE: 64 kB less headers of TCP, its options and IPv6, and a fragment header.
+const BURST_BYTES: u64 = 65_536 - 20 - 40 - 40 - 8;
+/// Bytes of the stream that a data fragment holds: a page fragment of 32 kB less its `struct mptcp_data_frag`.
+const FRAGMENT_BYTES: u64 = 32_768 - 40;
 
 pub(super) static ENTRY: Entry = Entry {
     name: "linux",
@@ -42,22 +43,37 @@ struct Linux {
     per_packet: u32,
     /// Average pacing rate by path, weighted by what was queued.
     average: Vec<Option<Rate>>,
-    /// Path of the burst, and its remaining bytes.
-    burst: Option<(usize, u64)>,
+    burst: Burst,
+    /// Where the stream and the peer's window ended when new data were last tried in vain.
+    tried: (u64, u64),
     /// Path of the data fragment that is retransmitted, and its remaining bytes.
     fragment: Option<(usize, u64)>,
 }
 
+/// `snd_burst` of the push at this time.
+#[derive(Debug, Default)]
+struct Burst {
+    path: usize,
+    left: u64,
+    at: Time,
+}
+
 impl Linux {
     fn new(params: &Params) -> Linux {
-        Linux { per_packet: params.number("packet_memory") as u32, average: Vec::new(), burst: None, fragment: None }
+        Linux {
+            per_packet: params.number("packet_memory") as u32,
+            average: Vec::new(),
+            burst: Burst::default(),
+            tried: (0, 0),
+            fragment: None,
+        }
     }
 
     fn average(&self, subflow: &SubflowView) -> Rate {
         self.average.get(subflow.path).copied().flatten().unwrap_or_else(|| subflow.pacing_rate())
     }
 
-    fn begin_burst(&mut self, subflow: &SubflowView, window_left: u64) {
+    fn begin_burst(&mut self, subflow: &SubflowView, window_left: u64, at: Time) {
         let burst = BURST_BYTES.min(window_left).max(1);
         let (queued, old) = (subflow.buffered_memory() as f64, self.average(subflow).as_bits_per_sec() as f64);
         let new = subflow.pacing_rate().as_bits_per_sec() as f64;
@@ -66,7 +82,19 @@ impl Linux {
             self.average.resize(subflow.path + 1, None);
         }
         self.average[subflow.path] = Some(Rate::from_bits_per_sec_f64(mixed));
-        self.burst = Some((subflow.path, burst));
+        self.burst = Burst { path: subflow.path, left: burst, at };
+    }
+
+    /// The subflow with the shortest linger time, of equal ones, as where all are idle, the first.
+    fn first_to_drain<'a>(&self, subflows: &'a [SubflowView]) -> Option<&'a SubflowView> {
+        let linger = |s: &SubflowView| s.buffered_memory() as f64 / (self.average(s).as_bits_per_sec() as f64).max(1.0);
+        in_use(subflows).min_by(|a, b| linger(a).total_cmp(&linger(b)))
+    }
+
+    /// Where the burst of this push goes on with another fragment.
+    fn goes_on<'a>(&self, context: &Context<'a>) -> Option<&'a SubflowView> {
+        let is_going_on = self.burst.left > 0 && self.burst.at == context.now;
+        context.subflows.get(self.burst.path).filter(|subflow| is_going_on && subflow.has_room(self.room()))
     }
 
     /// Choose a retransmission: the rest of a data fragment, or the next one on a subflow with empty queues (`mptcp_subflow_get_retrans`).
@@ -94,29 +122,32 @@ fn in_use(subflows: &[SubflowView]) -> impl Iterator<Item = &SubflowView> {
 
 impl Scheduler for Linux {
     fn select(&mut self, context: &Context) -> Decision {
-        let bytes = u64::from(context.segment_bytes);
         if context.is_reinjection {
             return self.select_again(context);
         }
-        if let Some((path, left)) = self.burst
-            && left > 0
-            && let Some(subflow) = context.subflows.get(path)
-            && subflow.has_room(self.room())
-        {
-            self.burst = Some((path, left.saturating_sub(bytes)));
-            return Decision::send(path, "burst");
+        if self.goes_on(context).is_none() {
+            let Some(subflow) = self.first_to_drain(context.subflows) else {
+                return Decision::wait("no usable subflow");
+            };
+            if !subflow.has_room(self.room()) {
+                return Decision::wait("send buffer full");
+            }
+            self.begin_burst(subflow, context.window_left, context.now);
         }
-        let linger = |s: &SubflowView| s.buffered_memory() as f64 / (self.average(s).as_bits_per_sec() as f64).max(1.0);
-        // The smallest is chosen first, of equal ones, as where all are idle, the first; if its buffer is full, nothing is sent.
-        let Some(subflow) = in_use(context.subflows).min_by(|a, b| linger(a).total_cmp(&linger(b))) else {
-            return Decision::wait("no usable subflow");
-        };
-        if !subflow.has_room(self.room()) {
-            return Decision::wait("send buffer full");
+        let fragment = FRAGMENT_BYTES - context.offset % FRAGMENT_BYTES;
+        self.burst.left = self.burst.left.saturating_sub(fragment);
+        Decision { bytes: fragment, ..Decision::send(self.burst.path, "shortest linger time") }
+    }
+
+    /// Linux chooses a subflow before it looks at the window, and prepares a buffer there (`mptcp_sendmsg_frag`), whenever more has been
+    /// written or the window has moved.
+    fn relieve(&mut self, context: &Context, blockage: Blockage) -> Option<Relief> {
+        let ends = (context.offset + context.unscheduled_bytes, context.offset + context.window_left);
+        if blockage != Blockage::ReceiveWindow || std::mem::replace(&mut self.tried, ends) == ends {
+            return None;
         }
-        self.begin_burst(subflow, context.window_left);
-        self.burst = self.burst.map(|(path, left)| (path, left.saturating_sub(bytes)));
-        Decision::send(subflow.path, "shortest linger time")
+        let subflow = self.first_to_drain(context.subflows).filter(|subflow| subflow.has_room(self.room()))?;
+        Some(Relief { tried: Some(subflow.path), ..Relief::default() })
     }
 
     fn reads_pacing(&self) -> bool {

@@ -126,6 +126,8 @@ pub(super) fn window_rate(cwnd: f64, srtt: Duration) -> f64 {
 pub struct Context<'a> {
     pub now: Time,
     pub subflows: &'a [SubflowView],
+    /// Data offset of the current segment.
+    pub offset: u64,
     pub segment_bytes: u32,
     /// Whether it was sent on another subflow before.
     pub is_reinjection: bool,
@@ -141,17 +143,42 @@ pub struct Context<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     pub path: Option<usize>,
+    /// New data that follow at the same time go there as well, up to so many bytes in all, whatever room it has.
+    pub bytes: u64,
     /// Why, in few words; traces show it at each switch.
     pub reason: &'static str,
 }
 
 impl Decision {
     pub const fn send(path: usize, reason: &'static str) -> Decision {
-        Decision { path: Some(path), reason }
+        Decision { path: Some(path), bytes: 0, reason }
     }
     /// Send nothing now.
     pub const fn wait(reason: &'static str) -> Decision {
-        Decision { path: None, reason }
+        Decision { path: None, bytes: 0, reason }
+    }
+}
+
+/// A decision about new data, for as long as it holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Run {
+    path: usize,
+    left: u64,
+    at: Time,
+}
+
+impl Run {
+    pub fn begin(now: Time, decision: Decision) -> Run {
+        Run { path: decision.path.unwrap_or_default(), left: decision.bytes, at: now }
+    }
+    /// The path of new data, without another question.
+    #[inline(always)]
+    pub fn path(&self, now: Time, views: &[SubflowView]) -> Option<usize> {
+        (self.left > 0 && self.at == now && views[self.path].is_usable).then_some(self.path)
+    }
+    #[inline(always)]
+    pub fn note_given(&mut self, bytes: u64) {
+        self.left = self.left.saturating_sub(bytes);
     }
 }
 
@@ -166,12 +193,14 @@ pub enum Blockage {
 }
 
 /// What to do while the connection-level window is full, or the send buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Relief {
     /// Also send the oldest unacknowledged segment on this path.
     pub retransmit_on: Option<usize>,
     /// Paths whose windows are halved, a bit each.
     pub penalised: u32,
+    /// Path to which new data would go: its window is reduced as if it began to send, if it is idle.
+    pub tried: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

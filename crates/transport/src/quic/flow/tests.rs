@@ -16,3 +16,11 @@ fn worked_tuning() {
     grant.on_read(Time::from_millis(50), 190, srtt, &flow);
     assert_eq!((grant.advertise(), grant.limit()), (300 + 300, 600));
 }
+
+/// The first update has none before it from which round trips could be counted, however early it comes.
+#[test]
+fn the_first_update_keeps_the_window() {
+    let mut grant = Grant::new(100, 300);
+    grant.on_read(Time::from_millis(1), 50, || Duration::from_millis(10), &Config::default().flow);
+    assert_eq!(grant.advertise(), 150);
+}

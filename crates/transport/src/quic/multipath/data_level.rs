@@ -13,7 +13,7 @@ use super::super::packet::{Frame, FrameList, Kind, Space};
 use super::super::sending::MIN_ROOM;
 use super::super::sent::Sent;
 use crate::mptcp::level::{Switch, SwitchSide};
-use crate::mptcp::scheduler::{Blockage, Context, Decision, Relief, SubflowView};
+use crate::mptcp::scheduler::{Blockage, Context, Relief, Run, SubflowView};
 use playpath_units::{Duration, Time};
 
 /// Bytes of the type, id and offset of a STREAM frame in mid-stream.
@@ -82,26 +82,19 @@ impl Connection {
     fn give_data(&mut self, now: Time) -> bool {
         let (unsent, window_left) = (self.streams.unsent(), self.streams.window_left());
         let Some(multi) = &mut self.multi else { return false };
-        let room = multi.scheduler.room();
-        if !multi.views.iter().any(|view| view.has_room(room)) {
-            return false;
-        }
         let lost = if multi.scheduler.reads_backlog() { self.streams.lost() } else { 0 };
-        let decision = multi.ask(now, (unsent + lost, window_left));
-        let Some(path) = decision.path else {
-            multi.stats.waits += 1;
-            return false;
-        };
+        let Some((path, reason)) = multi.path_for_new(now, (unsent + lost, window_left)) else { return false };
         let before = self.streams.unsent();
         let (is_again, has_any) = self.fill_queue(path as u8);
         let new_bytes = before - self.streams.unsent();
         let Some(multi) = &mut self.multi else { return false };
+        multi.run.note_given(if is_again { self.config.datagram_bytes.into() } else { new_bytes });
         if is_again && multi.unassigned > 0 {
             multi.unassigned -= 1;
             multi.count_copy(path, u64::from(self.config.datagram_bytes));
         }
         if new_bytes > 0 {
-            multi.note_new(now, path, (new_bytes, decision.reason));
+            multi.note_new(now, path, (new_bytes, reason));
         }
         has_any
     }
@@ -175,8 +168,8 @@ impl Connection {
             return false;
         }
         multi.views.iter_mut().for_each(|view| view.has_segment = carriers & 1 << view.path != 0);
-        let context = context(now, &multi.views, true, waiting);
-        let Some(Relief { retransmit_on, penalised }) = multi.scheduler.relieve(&context, blockage) else {
+        let context = context(now, multi.given, &multi.views, true, waiting);
+        let Some(Relief { retransmit_on, penalised, .. }) = multi.scheduler.relieve(&context, blockage) else {
             return false;
         };
         for path in (0..multi.views.len()).filter(|path| penalised & 1 << path != 0) {
@@ -249,9 +242,19 @@ impl Connection {
 }
 
 impl super::Multi {
-    fn ask(&mut self, now: Time, waiting: (u64, u64)) -> Decision {
-        let context = context(now, &self.views, false, waiting);
-        self.scheduler.select(&context)
+    /// The path of the next new or lost data, and why.
+    fn path_for_new(&mut self, now: Time, waiting: (u64, u64)) -> Option<(usize, &'static str)> {
+        if let Some(path) = self.run.path(now, &self.views) {
+            return Some((path, "as decided before"));
+        }
+        let room = self.scheduler.room();
+        if !self.views.iter().any(|view| view.has_room(room)) {
+            return None;
+        }
+        let decision = self.scheduler.select(&context(now, self.given, &self.views, false, waiting));
+        self.run = Run::begin(now, decision);
+        self.stats.waits += u64::from(decision.path.is_none());
+        decision.path.map(|path| (path, decision.reason))
     }
 
     fn count_copy(&mut self, path: usize, bytes: u64) {
@@ -294,6 +297,7 @@ fn is_original(sent: &Sent, but: u32) -> bool {
 
 fn context(
     now: Time,
+    offset: u64,
     subflows: &[SubflowView],
     is_reinjection: bool,
     (unscheduled_bytes, window_left): (u64, u64),
@@ -303,6 +307,7 @@ fn context(
     Context {
         now,
         subflows,
+        offset,
         segment_bytes: u64::from(segment_bytes).min(unscheduled_bytes.max(1)) as u32,
         is_reinjection,
         unscheduled_bytes,

@@ -23,7 +23,7 @@ use super::packet::{Datagram, Frame, Kind, Space};
 use super::{Connection, Info, Stats};
 use crate::mptcp::MAX_PATHS;
 use crate::mptcp::level::{LevelStats, PathStats};
-use crate::mptcp::scheduler::{Scheduler, SubflowView};
+use crate::mptcp::scheduler::{Run, Scheduler, SubflowView};
 use crate::mptcp::{Switch, level};
 use data_level::Blocked;
 use playpath_cc::{AppParameters, CongestionControl, Sibling};
@@ -47,6 +47,7 @@ pub(super) struct Multi {
     unassigned: u64,
     /// Bytes of new data assigned to paths.
     given: u64,
+    run: Run,
     last: Option<(usize, Time)>,
     last_on_wire: Option<usize>,
     stats: LevelStats,
@@ -95,6 +96,7 @@ impl Connection {
             status: VecDeque::new(),
             unassigned: 0,
             given: 0,
+            run: Run::default(),
             last: None,
             last_on_wire: None,
             stats: LevelStats::default(),

@@ -1,4 +1,7 @@
+use super::super::ecn::Verdict;
+use super::super::packet::EcnCounts;
 use super::*;
+use crate::segment::Ecn as Codepoint;
 use playpath_cc::Undo;
 use playpath_units::Time;
 use std::sync::{Arc, Mutex};
@@ -217,4 +220,24 @@ fn what_was_lost_is_no_pause() {
     path.on_lost(Time::from_millis(5200), &second, 0);
     send(&mut path, 5200, 2);
     assert_eq!(*heard.lock().unwrap(), [Duration::from_millis(4900), Duration::ZERO]);
+}
+
+/// Three marks on one path; on the next, with a new control or the old one, the same three in the first ACK are no congestion.
+#[test]
+fn marks_of_the_path_before_are_none_of_this_one() {
+    let config = Config { marking: Codepoint::Ect0, ..Config::default() };
+    let control = || playpath_cc::build("newreno", 10.0).unwrap();
+    let counts = |ect0| Some(EcnCounts { ect0, ect1: 0, ce: 3 });
+    let moves: [fn(&mut Path, &Config, Box<dyn CongestionControl>); 2] = [
+        |path, config, control| path.start_anew(Time::ZERO, config, control),
+        |path, config, _| path.keep_control(Time::ZERO, config),
+    ];
+    for moves in moves {
+        let mut path = Path::new(&config, control());
+        assert_eq!(path.ecn.on_ack(2, counts(7), 10, 20), Verdict::Congestion(3));
+        moves(&mut path, &config, control());
+        assert!(path.ecn.marks() && !path.ecn.is_capable());
+        assert_eq!(path.ecn.on_ack(2, counts(12), 5, 20), Verdict::Nothing);
+        assert!(path.ecn.is_capable());
+    }
 }

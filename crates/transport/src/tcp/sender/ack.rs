@@ -120,13 +120,19 @@ impl Sender {
             recovery_point: self.recovery.point(),
             original_delivered: false,
         };
+        let sacks = (self.features.sack && !segment.sack.is_empty()).then(|| self.take_blocks(ack, segment));
         let acked = if ack > before.una { self.advance(ack, &mut delivery) } else { 0 };
-        if !self.features.sack && delivery.has_retransmitted {
-            delivery.original_delivered = false; // without SACK the retransmission may have repaired it all
+        if delivery.has_retransmitted {
+            // Karn's rule is of what is acknowledged; what is SACKed besides gives a sample (Linux `tcp_ack_update_rtt`).
+            delivery.first_clean = None;
+            delivery.original_delivered &= self.features.sack; // without SACK the retransmission may have repaired it all
         }
         let prior_delivered = delivery.delivered;
         let rtt = self.detector.rtt();
-        let duplicates = if self.features.sack { self.handle_sacks(ack, segment, &mut delivery) } else { 0 };
+        let duplicates = sacks.map_or(0, |(blocks, duplicates)| {
+            self.handle_sacks(blocks, &mut delivery);
+            duplicates
+        });
         if prior_delivered > 0 {
             self.detector.set_rtt(rtt); // what is acknowledged comes last (Linux `tcp_ack`)
         }
@@ -252,13 +258,10 @@ impl Sender {
         acked
     }
 
-    /// The SACK blocks of an ACK up to `ack`. Returns the packets that the first of them reports as received twice, if it is a DSACK.
-    fn handle_sacks(&mut self, ack: u64, segment: &Segment, delivery: &mut Delivery) -> u32 {
-        if segment.sack.is_empty() {
-            return 0;
-        }
-        let zero = self.config.isn.wrapping_add(1);
-        let (una, nxt) = (self.stream.una(), self.stream.nxt());
+    /// The SACK blocks of an ACK up to `ack` that has yet to be processed, and the packets that the first of them reports as received
+    /// twice; if it is such a DSACK, it is taken out.
+    fn take_blocks(&mut self, ack: u64, segment: &Segment) -> ([(u64, u64); 4], u32) {
+        let (zero, una) = (self.config.isn.wrapping_add(1), self.stream.una());
         let mut blocks = [(0, 0); 4];
         for (slot, &(left, right)) in blocks.iter_mut().zip(segment.sack.as_slice()) {
             *slot = (unwrap_near(left, zero, una), unwrap_near(right, zero, una));
@@ -267,6 +270,11 @@ impl Sender {
         if duplicates > 0 {
             blocks[0] = (0, 0);
         }
+        (blocks, duplicates)
+    }
+
+    fn handle_sacks(&mut self, mut blocks: [(u64, u64); 4], delivery: &mut Delivery) {
+        let (una, nxt) = (self.stream.una(), self.stream.nxt());
         // In the order of the stream, as Linux processes them (`tcp_sacktag_write_queue`); this decides which of the packets delivered
         // is the first and which the newest.
         blocks.sort_unstable();
@@ -280,7 +288,6 @@ impl Sender {
             }
         }
         self.scoreboard.remember_blocks(blocks);
-        duplicates
     }
 
     /// Packets that the first of `blocks` reports as received twice. A block below the ACK that brings it, which may be an old one, or
@@ -298,9 +305,12 @@ impl Sender {
         if counts.dsacked_packets > counts.retransmitted_packets {
             return 0;
         }
-        self.recovery.on_dsack(right, packets);
+        let una = self.stream.una();
+        // Of packets that are still outstanding those count that were sent again: the network may have duplicated others.
+        let again = if right <= una { packets } else { self.scoreboard.repaired_within(left, right) };
+        self.recovery.on_dsack(right, again);
         if !self.tail_probe.is_up_to(right) {
-            self.detector.on_dsack(self.stream.una(), self.stream.nxt());
+            self.detector.on_dsack(una.max(ack), self.stream.nxt());
         }
         if self.scoreboard.had_repaired(left) {
             self.detector.on_late_original();
@@ -333,7 +343,7 @@ impl Sender {
         if self.detector.times_last_packet() {
             return self.sample_last_packet(now, delivery);
         }
-        if let (Some(first), false) = (delivery.first_clean, delivery.has_retransmitted) {
+        if let Some(first) = delivery.first_clean {
             self.take_rtt_sample(now.saturating_since(first));
             let newest = now.saturating_since(delivery.last_clean);
             self.rtt.observe_min(newest);
@@ -400,9 +410,11 @@ impl Sender {
             if !self.recovery.is_partial(self.stream.una()) || self.detector.restarts_timer_by_partial_ack() {
                 self.restart_rto(now); // RFC 6298 §5.3
             }
-            self.timers.restart_probe(now);
             if self.scoreboard.is_empty() {
                 self.timers.look_again(Time::MAX);
+            }
+            if !self.timers.is_looking() {
+                self.schedule_probe(now, true);
             }
         } else if info.delivered > 0 {
             // While SACKs still arrive for the flight before the head's retransmission, that retransmission cannot have been answered yet.
@@ -410,7 +422,6 @@ impl Sender {
             if info.is_older_than_head && self.detector.restarts_timer_by_sack() {
                 self.restart_rto(now);
             }
-            self.timers.restart_probe(now);
         }
         self.rearm();
     }

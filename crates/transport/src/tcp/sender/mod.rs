@@ -48,7 +48,7 @@ use rate_sample::RateEstimator;
 pub(crate) use recovery::Phase;
 use recovery::Recovery;
 use reduction::Reduction;
-use rtt::RttEstimator;
+pub use rtt::RttEstimator;
 use scoreboard::Scoreboard;
 use std::sync::Arc;
 use stream::Stream;
@@ -57,7 +57,7 @@ use timers::{Need, Timers};
 pub(super) use transmit::Outgoing;
 use transmit::Probe;
 use tso::Group;
-use usage::Usage;
+pub use usage::Usage;
 use validation::Validator;
 pub use validation::window_after_idle;
 
@@ -92,6 +92,8 @@ pub(crate) struct Sender {
     is_deferred: bool,
     /// A poll found nothing to send, and nothing has happened since that could change that, or what the poll noted.
     is_settled: bool,
+    /// The timeout or a reordering window that ended is the last event.
+    is_repair_due: bool,
     /// Set CWR on the next new data (RFC 3168 §6.1.2).
     send_cwr: bool,
     marks: Marks,
@@ -130,6 +132,7 @@ impl Sender {
             burst: 0,
             is_deferred: false,
             is_settled: false,
+            is_repair_due: false,
             send_cwr: false,
             marks: Marks::default(),
             is_write_cut: false,
@@ -214,11 +217,13 @@ impl Sender {
     }
     pub fn on_event(&mut self) {
         self.burst = 0;
+        self.is_repair_due = false;
     }
 
     /// Append up to `bytes` to the stream; returns how many the buffer took.
     pub fn write(&mut self, bytes: u64) -> u64 {
         self.is_settled = false;
+        self.is_repair_due = false;
         let taken = bytes.min(self.send_space());
         self.stream.write(taken);
         self.is_write_cut |= taken < bytes;
@@ -425,8 +430,7 @@ impl Sender {
     #[inline(always)]
     fn rearm(&mut self) {
         let need = if !self.scoreboard.is_empty() {
-            let probe = || probe_timeout(self.rtt.srtt(), self.scoreboard.packets_out());
-            Need::Outstanding(self.may_probe().then(probe))
+            Need::Outstanding { may_probe: self.may_probe() }
         } else if self.stream.is_window_blocked() {
             let backoff = self.stream.persist_backoff().min(16);
             Need::Window((self.rtt.base_rto() * (1 << backoff)).min(self.config.rto.max))
@@ -436,11 +440,24 @@ impl Sender {
         self.timers.rearm(need);
     }
 
-    /// A tail loss probe is allowed (RFC 8985 §7.2): nothing SACKed, nothing lost, no other probe out.
+    /// The time to a tail loss probe begins: new data was sent, or SND.UNA moved (`is_advance`). It is no longer than the RTO, which runs
+    /// from this ACK, or from when the head was sent (Linux `tcp_schedule_loss_probe`, `tcp_rto_delta_us`). Linux has one timer for all,
+    /// so the end of a reordering window is no longer waited for.
+    fn schedule_probe(&mut self, now: Time, is_advance: bool) {
+        let Some(head) = self.scoreboard.front().filter(|_| self.may_probe()) else {
+            return self.timers.probe_at(Time::MAX);
+        };
+        let rto = self.rto();
+        let left = if is_advance { rto } else { (head.sent_at + rto).saturating_since(now) };
+        let timeout = probe_timeout(self.rtt.srtt(), self.scoreboard.packets_out());
+        self.timers.probe_at(now + if left.is_zero() { timeout } else { timeout.min(left) });
+        self.timers.look_again(Time::MAX);
+    }
+
+    /// A tail loss probe is allowed (RFC 8985 §7.2): nothing SACKed, nothing lost.
     fn may_probe(&self) -> bool {
         self.detector.sends_tail_probes()
             && !self.recovery.phase().is_repairing()
-            && !self.tail_probe.is_out()
             && self.scoreboard.sacked_out() == 0
             && self.scoreboard.lost_out() == 0
     }

@@ -10,6 +10,7 @@ use super::scoreboard::{APP_LIMITED, EVER_RETRANS, SACKED};
 use super::timers::Purpose;
 use super::transmit::Probe;
 use super::validation::Use;
+use crate::tcp::config;
 use crate::tcp::moment::Moment;
 use playpath_cc::{CongestionEvent, CongestionSignal, PacketLost, RecoveryExit, Rto, TcpDupAck, Undo, WindowChange};
 use playpath_units::Time;
@@ -18,22 +19,20 @@ impl Sender {
     /// Handle every timer that is due. `false`: too many consecutive timeouts, the connection is given up.
     pub fn handle_timeout(&mut self, at: Moment<'_>) -> bool {
         self.is_settled = false;
-        self.burst = 0;
+        self.on_event();
         self.timers.take_pace(at.now);
         if self.timers.take_validation(at.now) {
             self.check_validation(at);
         }
         let Some(purpose) = self.timers.take_retransmit(at.now) else { return true };
+        self.is_repair_due = matches!(purpose, Purpose::Rto | Purpose::Reorder);
         match purpose {
             Purpose::Rto => {
                 if !self.expire_rto(at) {
                     return false;
                 }
             }
-            Purpose::Probe => {
-                self.probe = Some(Probe::TailLoss);
-                self.restart_rto(at.now); // RFC 8985 §7.3: the RTO starts anew
-            }
+            Purpose::Probe => self.expire_probe(at.now),
             Purpose::Reorder => self.expire_reordering(at),
             Purpose::Persist => {
                 self.stream.on_persist_timeout();
@@ -48,7 +47,8 @@ impl Sender {
     /// React to an ACK that may need more than the plain open state does.
     pub(super) fn react_to_ack(&mut self, at: Moment<'_>, info: &AckInfo) {
         let ends_with_progress = self.detector.knows_no_partial_ack();
-        match self.recovery.on_ack(self.config.undo, info, &self.stream, ends_with_progress) {
+        let holds_cwr = self.features.recovery == config::Recovery::Prr;
+        match self.recovery.on_ack(self.config.undo, info, &self.stream, ends_with_progress, holds_cwr) {
             Step::Watch => self.watch_for_loss(at, info),
             Step::Repair => self.continue_recovery(at, info),
             Step::RepairAll => self.repair_all(at, info),
@@ -161,9 +161,7 @@ impl Sender {
     /// Losses above the recovery point begin the next recovery with the same ACK that ended the last one, so nothing is sent in between
     /// (Linux `tcp_fastretrans_alert`, from step D to E).
     fn look_beyond(&mut self, at: Moment<'_>, info: &AckInfo) {
-        if self.sacked_out() > 0 {
-            self.detect_losses(at.now);
-        }
+        self.detect_losses(at.now);
         if self.scoreboard.lost_out() > 0 {
             self.enter_recovery(at, info, CongestionSignal::Loss);
         }
@@ -274,12 +272,25 @@ impl Sender {
         self.duplicates.clear();
         self.detector.on_undo();
         self.scoreboard.forget_losses();
+        self.send_cwr = false; // nothing was reduced (Linux `tcp_ecn_withdraw_cwr`)
         self.rtt.clear_backoff();
         self.validator.start_anew();
         let view = self.view(at);
         self.control.on_undo(&view, &Undo { was_rto });
         if !is_partial {
             self.watch_for_loss(at, info); // what is missing all the same begins the next recovery (Linux `tcp_fastretrans_alert`)
+        }
+    }
+
+    /// A tail loss probe is due. If one is out already, the RTO runs from when the head was sent (Linux `tcp_send_loss_probe`,
+    /// `tcp_rearm_rto`); otherwise it begins anew (RFC 8985 §7.3).
+    fn expire_probe(&mut self, now: Time) {
+        self.timers.probe_at(Time::MAX);
+        if !self.tail_probe.is_out() {
+            self.probe = Some(Probe::TailLoss);
+            self.restart_rto(now);
+        } else if let Some(head) = self.scoreboard.front() {
+            self.timers.restart_rto(head.sent_at, self.rto());
         }
     }
 

@@ -5,7 +5,8 @@
 //! Differences from the references:
 //! 1. States as in Linux: open, cwr (ECN), recovery, loss (after an RTO). Loss ends when everything sent before the RTO is
 //!    acknowledged.
-//! 2. An ECN reduction under `Recovery::Prr` is spread over the round, as in Linux; otherwise it is immediate.
+//! 2. An ECN reduction under `Recovery::Prr` is spread over the round, as in Linux, and lasts until something sent after it is
+//!    acknowledged, so that CWR arrives (`tcp_fastretrans_alert`); otherwise it is immediate.
 //! 3. A loss that a tail loss probe repaired cuts the window at once, without a recovery phase (as Linux).
 //! 4. NewReno leaves recovery with cwnd = ssthresh (RFC 6582 step 3, option 2).
 //! 5. Losses that are already known above the recovery point begin the next recovery with the ACK that ends this one, as in
@@ -146,7 +147,15 @@ impl Recovery {
     }
 
     /// What an ACK means for the phase. `ends_with_progress`: the loss detection has no partial ACKs, so any progress ends the recovery.
-    pub fn on_ack(&mut self, tests: UndoConfig, info: &AckInfo, stream: &Stream, ends_with_progress: bool) -> Step {
+    /// `holds_cwr`: a reduction for ECN-Echo ends only when something beyond its end is acknowledged.
+    pub fn on_ack(
+        &mut self,
+        tests: UndoConfig,
+        info: &AckInfo,
+        stream: &Stream,
+        ends_with_progress: bool,
+        holds_cwr: bool,
+    ) -> Step {
         let is_repairing = self.phase.is_repairing();
         let is_partial = info.is_advance && self.is_partial(stream.una());
         let shows_original = || self.episode.as_ref().is_some_and(|episode| episode.undo.shows_original(tests, info));
@@ -162,7 +171,7 @@ impl Recovery {
         match phase {
             Phase::Open => Step::Watch,
             Phase::Cwr => {
-                if is_over {
+                if is_over && (!holds_cwr || stream.una() > self.point) {
                     self.phase = Phase::Open;
                 }
                 Step::Watch

@@ -13,7 +13,7 @@ use crate::tcp::config::{RtoConfig, RtoVariance};
 use playpath_units::Duration;
 
 #[derive(Debug)]
-pub(crate) struct RttEstimator {
+pub struct RttEstimator {
     srtt: Duration,
     /// RFC 6298 RTTVAR; under Linux rules a quarter of the floored term.
     rttvar: Duration,

@@ -116,6 +116,10 @@ impl Scoreboard {
     pub fn awaiting(&self) -> u32 {
         self.awaiting
     }
+    /// A repair may leave. Not while more are out than packets are lost, as an undo leaves them (Linux `tcp_xmit_retransmit_queue`).
+    pub fn may_repair(&self) -> bool {
+        self.awaiting > 0 && self.retrans_out < self.lost_out
+    }
     /// RFC 6675 pipe in packets.
     pub fn in_flight(&self) -> u32 {
         self.packets_out() + self.retrans_out - self.sacked_out - self.lost_out
@@ -186,11 +190,16 @@ impl Scoreboard {
         }
     }
 
-    /// The packet at `offset` was sent again and is SACKed, and so is one above it.
+    /// The packet at `offset` was sent again and is SACKed.
     pub fn had_repaired(&self, offset: u64) -> bool {
-        let position = self.position(offset);
         let is_it = |packet: &SentPacket| packet.start == offset && packet.is(SACKED) && packet.is(EVER_RETRANS);
-        self.packets.get(position).is_some_and(is_it) && self.first + (position as u64) + 1 < self.sacked_end()
+        self.packets.get(self.position(offset)).is_some_and(is_it)
+    }
+
+    /// Packets within `[left, right)` that were sent again.
+    pub fn repaired_within(&self, left: u64, right: u64) -> u32 {
+        let within = self.packets.range(self.position(left)..).take_while(|packet| packet.end() <= right);
+        within.filter(|packet| packet.is(EVER_RETRANS)).count() as u32
     }
 
     /// Remember the blocks of this ACK for the next one.
@@ -322,24 +331,27 @@ impl Scoreboard {
     }
 
     /// Examine packets in the order of sending. `verdict` says whether a packet is lost now ([`Verdict::Lost`]), not yet, or was
-    /// sent too recently to decide. Returns (packets newly lost, the earliest time at which the answer may change).
-    pub fn judge(&mut self, mut verdict: impl FnMut(&SentPacket) -> Verdict) -> (u32, Time) {
-        let (mut lost, mut wake) = (0, Time::MAX);
-        let mut judged = self.judged();
-        while let Some(packet) = self.get(judged) {
+    /// sent too recently to decide. Returns (packets newly lost, the time at which all those may be lost that are not yet).
+    pub fn judge(&mut self, mut verdict: impl FnMut(&SentPacket) -> Verdict) -> (u32, Option<Time>) {
+        let (mut lost, mut wake) = (0, None);
+        let (mut index, mut judged) = (self.judged(), None);
+        while let Some(packet) = self.get(index) {
             if !packet.any(SACKED | LOST | EVER_RETRANS) {
                 match verdict(packet) {
-                    Verdict::Lost => lost += u32::from(self.mark_lost(judged)),
+                    Verdict::Lost => lost += u32::from(self.mark_lost(index)),
                     Verdict::Open(at) => {
-                        wake = wake.min(at);
-                        break;
+                        judged = judged.or(Some(index));
+                        wake = wake.max(Some(at));
                     }
+                    Verdict::TooRecent => break,
                 }
             }
-            judged += 1;
+            index += 1;
         }
-        self.loss_state().judged = judged;
-        while let Some(&(index, sent_at)) = self.loss_state().retransmissions.front() {
+        self.loss_state().judged = judged.unwrap_or(index);
+        let mut retransmissions = std::mem::take(&mut self.loss_state().retransmissions);
+        let mut place = 0;
+        while let Some(&(index, sent_at)) = retransmissions.get(place) {
             if let Some(packet) = self.get(index)
                 && packet.is(EVER_RETRANS)
                 && !packet.any(SACKED)
@@ -349,13 +361,16 @@ impl Scoreboard {
                 match verdict(packet) {
                     Verdict::Lost => lost += u32::from(self.mark_lost(index)),
                     Verdict::Open(at) => {
-                        wake = wake.min(at);
-                        break;
+                        wake = wake.max(Some(at));
+                        place += 1;
+                        continue;
                     }
+                    Verdict::TooRecent => break,
                 }
             }
-            self.loss_state().retransmissions.pop_front();
+            retransmissions.remove(place);
         }
+        self.loss_state().retransmissions = retransmissions;
         (lost, wake)
     }
 
@@ -448,8 +463,10 @@ impl Scoreboard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Lost,
-    /// Not known before this time ([`Time::MAX`]: only an ACK can tell).
+    /// Not known before this time.
     Open(Time),
+    /// Only an ACK can tell.
+    TooRecent,
 }
 
 #[cfg(test)]

@@ -23,8 +23,10 @@ pub(crate) enum Need {
     Nothing,
     /// Nothing is in flight, and the peer's window holds data back: probe it after this time.
     Window(Duration),
-    /// Data is in flight; a tail loss probe may be sent this long after the last data or progress.
-    Outstanding(Option<Duration>),
+    /// Data is in flight. `may_probe`: a tail loss probe is allowed.
+    Outstanding {
+        may_probe: bool,
+    },
 }
 
 #[derive(Debug)]
@@ -36,8 +38,8 @@ pub(crate) struct Timers {
     /// Start of the RTO, at the last progress or (re)start, and its length. RTT samples of ACKs without progress do not change it (Linux).
     rto_base: Time,
     rto_length: Duration,
-    /// The tail loss probe runs from here: last new data sent or progress.
-    probe_base: Time,
+    /// When a tail loss probe is due; [`Time::MAX`]: none since the last one.
+    probe_at: Time,
     /// RACK checks for losses again at this time.
     look_again: Time,
 }
@@ -51,7 +53,7 @@ impl Default for Timers {
             validation: Time::MAX,
             rto_base: Time::ZERO,
             rto_length: Duration::ZERO,
-            probe_base: Time::ZERO,
+            probe_at: Time::MAX,
             look_again: Time::MAX,
         }
     }
@@ -97,9 +99,9 @@ impl Timers {
     pub fn restart_rto(&mut self, now: Time, length: Duration) {
         (self.rto_base, self.rto_length) = (now, length);
     }
-    /// New data was sent, or data was delivered: the time to a tail loss probe starts here.
-    pub fn restart_probe(&mut self, now: Time) {
-        self.probe_base = now;
+    /// A tail loss probe is due then; [`Time::MAX`]: none.
+    pub fn probe_at(&mut self, at: Time) {
+        self.probe_at = at;
     }
     /// Losses may show without an ACK at this time; [`Time::MAX`]: not.
     pub fn look_again(&mut self, at: Time) {
@@ -110,18 +112,25 @@ impl Timers {
         self.look_again != Time::MAX
     }
 
+    /// A closed window is being probed.
+    pub fn is_persisting(&self) -> bool {
+        self.purpose == Purpose::Persist && self.retransmit != Time::MAX
+    }
+
     #[inline]
     pub fn rearm(&mut self, need: Need) {
         match need {
             Need::Nothing => self.retransmit = Time::MAX,
-            Need::Window(_) if self.purpose == Purpose::Persist && self.retransmit != Time::MAX => {}
+            Need::Window(_) if self.is_persisting() => {}
             Need::Window(wait) => self.arm(Purpose::Persist, self.rto_base + wait),
-            Need::Outstanding(probe) => {
+            Need::Outstanding { may_probe } => {
                 let rto_at = self.rto_base + self.rto_length;
-                match probe {
-                    _ if self.look_again < rto_at => self.arm(Purpose::Reorder, self.look_again),
-                    Some(timeout) => self.arm(Purpose::Probe, (self.probe_base + timeout).min(rto_at)),
-                    None => self.arm(Purpose::Rto, rto_at),
+                if self.look_again < rto_at {
+                    self.arm(Purpose::Reorder, self.look_again);
+                } else if may_probe && self.probe_at != Time::MAX {
+                    self.arm(Purpose::Probe, self.probe_at);
+                } else {
+                    self.arm(Purpose::Rto, rto_at);
                 }
             }
         }

@@ -73,7 +73,7 @@ impl Sender {
         self.recovery.on_packet_sent();
         match choice {
             Choice::Retransmit(index) => self.send_again(at, index, false, out),
-            Choice::New(piece) => self.send_new(at, piece, out),
+            Choice::New(piece) => self.send_new(at, piece, false, out),
         }
         true
     }
@@ -110,14 +110,18 @@ impl Sender {
     #[inline(always)]
     pub fn note_pause(&mut self, at: Moment<'_>) {
         if self.stream.is_window_blocked() && self.scoreboard.is_empty() {
+            if !self.timers.is_persisting() {
+                self.restart_rto(at.now); // the window was closed before: the wait begins with the data (Linux `tcp_check_probe_timer`)
+            }
             self.rearm();
         }
         let is_full = self.is_window_full();
         if self.stream.unsent() == 0 && self.scoreboard.awaiting() == 0 && !is_full {
             self.rate.mark_app_limited(self.in_flight());
         }
-        // Also if nothing was sent because a full window held it back (Linux `tcp_write_xmit`: `sent_pkts || is_cwnd_limited`).
-        if self.usage.has_sent() || (is_full && self.stream.unsent() > 0) {
+        // Also if nothing was sent because a full window held it back (Linux `tcp_write_xmit`: `sent_pkts || is_cwnd_limited`), unless a
+        // timer only let repairs leave.
+        if self.usage.has_sent() || (is_full && self.stream.unsent() > 0 && !self.is_repair_due) {
             self.note_usage(at, is_full);
         }
     }
@@ -131,7 +135,7 @@ impl Sender {
             }
             return None;
         }
-        let is_retransmitting = self.scoreboard.awaiting() > 0 && !self.recovery.is_new_data_only();
+        let is_retransmitting = self.scoreboard.may_repair() && !self.recovery.is_new_data_only();
         let has_last_resort = self.recovery.phase() == Phase::Recovery && self.detector.has_last_resort();
         if !is_retransmitting && self.stream.unsent() == 0 && !has_last_resort && !self.stream.is_fin_due() {
             return None;
@@ -192,11 +196,11 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn send_new(&mut self, at: Moment<'_>, piece: Piece, out: &mut Outgoing) {
+    fn send_new(&mut self, at: Moment<'_>, piece: Piece, is_probe: bool, out: &mut Outgoing) {
         let now = at.now;
         let was_empty = self.scoreboard.is_empty();
         if was_empty {
-            self.restart_after_idle(at);
+            self.restart_after_idle(at, is_probe);
         }
         let prior_in_flight = self.in_flight();
         let mut packet = SentPacket {
@@ -224,7 +228,7 @@ impl Sender {
         if was_empty {
             self.restart_rto(now); // RFC 6298 §5.1
         }
-        self.timers.restart_probe(now);
+        self.schedule_probe(now, false);
         let place = self.join_group(now, packet.start, piece.len, true);
         self.note_sent(at, piece.len, place, prior_in_flight);
         self.mark_push(now, place, out);
@@ -285,7 +289,8 @@ impl Sender {
         if probe == Probe::Window {
             let len = self.stream.unsent().min(self.stream.window_left()).min(u64::from(self.features.mss)) as u32;
             if len > 0 {
-                self.send_new(at, Piece { len, is_fin: false }, out);
+                self.send_new(at, Piece { len, is_fin: false }, true, out);
+                self.usage.forget_sent();
             } else {
                 self.rearm();
                 *out = Outgoing::empty(self.stream.una().wrapping_sub(1));
@@ -298,22 +303,32 @@ impl Sender {
         self.counters.note().tlp_probes += 1;
         let new_data = self.stream.next_piece(self.features.mss, false); // Nagle or not (RFC 8985 §7.3)
         match new_data {
-            Some(piece) => self.send_new(at, piece, out),
+            Some(piece) => self.send_new(at, piece, true, out),
             None => self.send_again(at, self.scoreboard.end() - 1, true, out),
         }
         self.tail_probe.on_sent(self.stream.nxt(), new_data.is_none());
+        self.timers.probe_at(Time::MAX);
         self.rearm();
         true
     }
 
-    /// The first packet after a pause (RFC 5681 §4.1, RFC 2861 §3).
-    fn restart_after_idle(&mut self, at: Moment<'_>) {
+    /// The first packet after a pause (RFC 5681 §4.1, RFC 2861 §3). The probe of a window that is too small for a segment does not
+    /// reduce the congestion window: Linux checks for a pause when data is written or the window opens, and how the window is used in
+    /// `tcp_write_xmit` (`tcp_write_wakeup` does neither).
+    fn restart_after_idle(&mut self, at: Moment<'_>, is_probe: bool) {
         let Some((idle, silent)) = self.usage.idle(at.now) else { return };
         if idle > Duration::ZERO {
             let view = self.view(at);
             let is_app_limited = self.rate.is_app_limited();
             self.control.on_idle_restart(&view, &IdleRestart { idle, silent, is_app_limited });
         }
+        if !is_probe {
+            self.validate_after_idle(at);
+        }
+    }
+
+    pub fn validate_after_idle(&mut self, at: Moment<'_>) {
+        let Some((_, silent)) = self.usage.idle(at.now) else { return };
         if self.validator.watches_pauses() && self.is_window_ours {
             let seen = self.window_use(at.now);
             let change = self.validator.after_idle(&seen, silent);

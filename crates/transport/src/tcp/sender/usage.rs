@@ -6,7 +6,7 @@
 use playpath_units::{Duration, Time};
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Usage {
+pub struct Usage {
     /// Most packets out in this round.
     max_packets_out: u32,
     is_full: bool,
@@ -36,6 +36,10 @@ impl Usage {
     }
     pub fn has_sent(&self) -> bool {
         self.has_sent
+    }
+    /// What was sent since the last pause does not show how the window is used.
+    pub fn forget_sent(&mut self) {
+        self.has_sent = false;
     }
 
     /// How long nothing has been in flight, and how long nothing has been sent; `None`: nothing was ever sent.

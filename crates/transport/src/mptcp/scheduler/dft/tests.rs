@@ -61,7 +61,7 @@ fn relief_of_a_full_window() {
     let mut scheduler = dft();
     let full = Blockage::ReceiveWindow;
     let relief = scheduler.relieve(&context(&views), full).unwrap();
-    assert_eq!(relief, Relief { retransmit_on: Some(0), penalised: 0b10 });
+    assert_eq!(relief, Relief { retransmit_on: Some(0), penalised: 0b10, tried: None });
     assert_eq!(scheduler.relieve(&context(&views), full).unwrap().penalised, 0);
     // 4·50 = 200: not faster enough; but a window of four packets is reason enough.
     let mut views = [view(0, 50, 10.0), view(1, 200, 20.0)];
@@ -78,7 +78,7 @@ fn relief_of_a_full_send_buffer() {
     views[1].has_segment = true;
     for (is_full, penalised) in [(false, 0), (true, 0b10)] {
         let relief = dft().relieve(&context(&views), Blockage::SendBuffer { is_full }).unwrap();
-        assert_eq!(relief, Relief { retransmit_on: Some(0), penalised });
+        assert_eq!(relief, Relief { retransmit_on: Some(0), penalised, tried: None });
     }
 }
 

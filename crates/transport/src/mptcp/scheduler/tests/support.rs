@@ -32,6 +32,7 @@ pub fn context(subflows: &[SubflowView]) -> Context<'_> {
     Context {
         now: Time::from_secs(1),
         subflows,
+        offset: 0,
         segment_bytes: 1400,
         is_reinjection: false,
         unscheduled_bytes: 1 << 20,

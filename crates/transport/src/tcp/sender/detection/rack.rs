@@ -2,19 +2,17 @@
 //!
 //! Reference: RFC 8985.
 //! Differences from the reference:
-//! 1. The reordering timer is armed for the first open packet, not for the last (§6.2 step 5): every packet is marked when
-//!    its own window ends.
-//! 2. `min_rtt` is that of the connection, not of a recent window.
-//! 3. The delivery of a retransmission is not doubted for an old timestamp echo (§6.2 step 2), as in Linux (`tcp_rack_advance`): the echo
+//! 1. `min_rtt` is that of the connection, not of a recent window.
+//! 2. The delivery of a retransmission is not doubted for an old timestamp echo (§6.2 step 2), as in Linux (`tcp_rack_advance`): the echo
 //!    of a SACK is that of the last segment in order (RFC 7323 §4.3), so no retransmission above a hole would ever count, and
 //!    the lost repair of the hole would be found by the timeout alone.
-//! 4. Reordering is also learned from a packet that was sent again before its original arrived, as in Linux (§6.2 step 3 looks at packets
+//! 3. Reordering is also learned from a packet that was sent again before its original arrived, as in Linux (§6.2 step 3 looks at packets
 //!    never sent again alone): from an undo by the ACK that fills a hole in recovery (`tcp_try_undo_partial`), and from a DSACK of a
-//!    retransmitted packet that is SACKed below another (`tcp_sacktag_one`). Else a path that delays packets by less than the window
+//!    retransmitted packet that is SACKed (`tcp_sacktag_one`). Else a path that delays packets by less than the window
 //!    has them all sent twice.
-//! 5. A DSACK widens the window only after reordering was seen, and not for a tail loss probe, which no reordering has caused (Linux
+//! 4. A DSACK widens the window only after reordering was seen, and not for a tail loss probe, which no reordering has caused (Linux
 //!    `tcp_dsack_seen`).
-//! 6. RACK.rtt is of the last packet that an ACK delivers, those that it acknowledges after those that it SACKs, as in Linux
+//! 5. RACK.rtt is of the last packet that an ACK delivers, those that it acknowledges after those that it SACKs, as in Linux
 //!    (`tcp_rack_advance`); in §6.2 step 2 it is of the one sent last.
 //!
 //! Tested here (worked numbers) and by the packet scripts `rack_*.pkt`.
@@ -101,7 +99,7 @@ impl Rack {
     pub fn detect(&mut self, board: &mut Scoreboard, at: &Situation) -> Found {
         let window = self.reordering_window(at, board.sacked_out());
         let (lost, look_again) = board.judge(|packet| self.verdict(at.now, packet, window));
-        Found { lost, look_again }
+        Found { lost, look_again: look_again.unwrap_or(Time::MAX) }
     }
 
     /// §6.2 step 4.
@@ -116,7 +114,7 @@ impl Rack {
     /// Whether this packet is lost (§6.2 step 5).
     fn verdict(&self, now: Time, packet: &SentPacket, window: Duration) -> Verdict {
         if !sent_after(self.sent_at, self.end, packet.sent_at, packet.end()) {
-            return Verdict::Open(Time::MAX);
+            return Verdict::TooRecent;
         }
         let deadline = packet.sent_at + self.rtt + window;
         if now >= deadline { Verdict::Lost } else { Verdict::Open(deadline) }

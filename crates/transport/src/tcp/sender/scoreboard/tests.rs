@@ -26,7 +26,7 @@ fn a_repair_that_an_undo_forgot_is_judged_again() {
     board.forget_losses();
     let before = |limit: u64| {
         move |packet: &SentPacket| {
-            if packet.sent_at < Time::from_nanos(limit) { Verdict::Lost } else { Verdict::Open(Time::MAX) }
+            if packet.sent_at < Time::from_nanos(limit) { Verdict::Lost } else { Verdict::TooRecent }
         }
     };
     assert_eq!(board.judge(before(20)).0, 2, "the originals");
@@ -98,7 +98,7 @@ proptest! {
                 }
                 Step::Judge(age) => {
                     let limit = Time::from_nanos(clock.saturating_sub(u64::from(age)));
-                    board.judge(|p| if p.sent_at < limit { Verdict::Lost } else { Verdict::Open(Time::MAX) });
+                    board.judge(|p| if p.sent_at < limit { Verdict::Lost } else { Verdict::TooRecent });
                 }
                 Step::Timeout => { board.mark_lost_by_timeout(|_| false); }
                 Step::Undo => board.forget_losses(),
