@@ -238,6 +238,8 @@ def _is_served(named: Mapping[str, Any]) -> bool:
 
 def number(value: Any) -> float | None:
     """A finite number that is not negative, of a list (CMCD 2) the first one; None otherwise (logs write "-" for "not known")."""
+    if value is None:
+        return None
     value = value[0] if isinstance(value, list) and value else value
     try:
         found = float(value)
