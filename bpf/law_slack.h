@@ -85,6 +85,7 @@ struct slack_state {
 	u64 queueing_q16;
 	u64 ease_q20; /* 1 / (1 - u); 0: nothing is eased */
 	u64 pacing; /* bytes/s; 0: not paced */
+	u64 cut_at_us;
 	u32 report;
 	u32 rounds;
 	u32 round_min_us;
@@ -94,7 +95,7 @@ struct slack_state {
 	bool is_over_allowance;
 	bool is_paced_below_window; /* nothing tries what the window could carry */
 	bool has_ignored;
-	bool has_cut; /* the recovery under way began with a cut: CUBIC does not grow in it */
+	bool has_cut; /* the recovery under way began with a cut */
 	bool has_reached_enough; /* since the viewer last had no time */
 	bool is_short; /* the viewer needs more than it gets */
 	u64 reserve_ns; /* how long a level must last to be calm */
@@ -331,6 +332,12 @@ LAW_INLINE void slack_lower_to(struct slack_state *s, u64 cwnd)
 	cubic_set(&s->cubic, cwnd, law_min(s->cubic.ssthresh, cwnd));
 }
 
+/* CUBIC does not grow in a recovery. Of the flows that a short viewer counts for one recovers and the others grow, for a round trip. */
+LAW_INLINE bool slack_rests(const struct slack_state *s, const struct law_view *view)
+{
+	return s->has_cut && (!s->is_short || view->now_us - s->cut_at_us > view->srtt_us);
+}
+
 /* Rule 2. A cut takes a packet at least. In a frame of its own: within slack_on_ack its details would exceed BPF's 512 bytes of stack. */
 LAW_CHECKED_ALONE int slack_reduce(struct slack_state *s LAW_GIVEN, const struct law_view *view LAW_GIVEN, bool is_ecn, u64 floor)
 {
@@ -339,6 +346,7 @@ LAW_CHECKED_ALONE int slack_reduce(struct slack_state *s LAW_GIVEN, const struct
 	cubic_reduce(&s->cubic, view, is_ecn);
 	s->has_ignored = false;
 	s->has_cut = true;
+	s->cut_at_us = view->now_us;
 	if (s->is_short)
 		slack_lower_to(s, law_max(from, SLACK_MIN_CWND + CUBIC_PACKET) - CUBIC_PACKET);
 	if (s->cubic.cwnd < floor)
@@ -480,7 +488,7 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 	slack_measure(s, view, ack);
 	/* Later slow starts have a threshold to end at (RFC 9406, section 4.3). */
 	may_grow = s->cubic.ssthresh != CUBIC_INFINITE || slack_start(s, view, ack);
-	cubic_on_ack(&s->cubic, view, ack, ack->may_grow && may_grow && !s->is_over_allowance && !s->is_paced_below_window && !s->has_cut);
+	cubic_on_ack(&s->cubic, view, ack, ack->may_grow && may_grow && !s->is_over_allowance && !s->is_paced_below_window && !slack_rests(s, view));
 	slack_pace(s, param, view);
 }
 

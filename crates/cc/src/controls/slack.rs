@@ -5,7 +5,8 @@
 //! FAST's window law (Wei, Jin, Low, Hegde, ToN 2006), and slack time as in real-time scheduling.
 //!
 //! The law, with pipe P = rate * min_rtt, backlog N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
-//! 1. Growth is CUBIC's, never more, and none in a recovery that began with a cut. The first slow start ends when a whole round shows a queue.
+//! 1. Growth is CUBIC's, never more, and none in a recovery that began with a cut, but of who is short in its first round trip. The first
+//!    slow start ends when a whole round shows a queue.
 //! 2. A loss that comes with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's. Any other of a viewer changes
 //!    nothing, unless more than `tolerance` of all packets get lost: then it is CUBIC's, but no window falls below what the flow gets in
 //!    a `min_rtt`. No other cut of a viewer who has no time falls below P, and while it is short each takes a `weight`th of what CUBIC
@@ -39,7 +40,7 @@ use crate::{
     RecoveryExit, RecoveryWindow, Rto, Undo, View, WindowChange,
 };
 use path::{Path, Round, Start};
-use playpath_units::{Duration, Rate};
+use playpath_units::{Duration, Rate, Time};
 
 pub static ENTRY: Entry = Entry {
     name: "slack",
@@ -147,8 +148,8 @@ pub struct Slack {
     is_paced_below_window: bool,
     /// The last episode changed nothing, so there is nothing to undo.
     has_ignored: bool,
-    /// The recovery under way began with a cut: CUBIC does not grow in it.
-    has_cut: bool,
+    /// When the recovery under way began, if it did with a cut.
+    cut_at: Option<Time>,
     pacing_bits_per_sec: Option<f64>,
     settings: Settings,
 }
@@ -186,7 +187,7 @@ impl Slack {
             is_over_allowance: false,
             is_paced_below_window: false,
             has_ignored: false,
-            has_cut: false,
+            cut_at: None,
             pacing_bits_per_sec: None,
             settings: Settings {
                 allowance: params.number("allowance"),
@@ -309,13 +310,19 @@ impl Slack {
     fn reduce(&mut self, view: &View, event: &CongestionEvent, floor: f64) {
         let most = self.cwnd().min(f64::from(event.flight_size)) - 1.0;
         self.cubic.on_congestion(view, event);
-        (self.has_ignored, self.has_cut) = (false, true);
+        (self.has_ignored, self.cut_at) = (false, Some(view.now));
         if self.is_short {
             self.lower_to(view, most.max(MIN_CWND));
         }
         if self.cwnd() < floor {
             self.cubic.on_window_change(view, &WindowChange { cwnd: floor, ssthresh: floor });
         }
+    }
+
+    /// Whether a recovery that began with a cut holds growth up, as CUBIC's does. Of the several flows that a short viewer counts for one
+    /// recovers and the others grow; one that takes more than a round trip answers none of its losses, and holds up all.
+    fn rests(&self, view: &View) -> bool {
+        self.cut_at.is_some_and(|at| !self.is_short || view.now.saturating_since(at) > view.srtt)
     }
 
     /// The floor of reductions, packets.
@@ -385,7 +392,7 @@ impl CongestionControl for Slack {
     }
 
     fn on_ack(&mut self, view: &View, event: &Ack) {
-        self.has_cut &= view.in_recovery;
+        self.cut_at = self.cut_at.filter(|_| view.in_recovery);
         let bytes = view.delivered_bytes(event, &mut self.stream_acked);
         if let Some(playout) = &mut self.playout {
             playout.advance(view.now, bytes);
@@ -404,7 +411,7 @@ impl CongestionControl for Slack {
         if start == Start::Ends {
             self.set_window(view, self.cwnd());
         }
-        let is_held = self.is_over_allowance || self.is_paced_below_window || self.has_cut;
+        let is_held = self.is_over_allowance || self.is_paced_below_window || self.rests(view);
         let may_grow = event.may_grow && start != Start::Waits && !is_held;
         self.cubic.on_ack(view, &Ack { may_grow, ..*event });
         self.set_pacing_rate(view, urgency);
@@ -415,7 +422,7 @@ impl CongestionControl for Slack {
             let keeps_pipe = self.reported().is_some() && !self.is_yielding;
             self.reduce(view, event, if keeps_pipe { self.floor(self.path.pipe(view)) } else { 0.0 });
         } else {
-            (self.has_ignored, self.has_cut) = (true, false);
+            (self.has_ignored, self.cut_at) = (true, None);
         }
     }
 
@@ -425,7 +432,7 @@ impl CongestionControl for Slack {
 
     /// Handle a timeout: the flight under a pace, or before an outage, says nothing about the path.
     fn on_rto(&mut self, view: &View, event: &Rto) {
-        (self.has_ignored, self.has_cut) = (false, false);
+        (self.has_ignored, self.cut_at) = (false, None);
         self.cubic.on_rto(view, event);
         if event.reduces && self.reported().is_some() {
             self.cubic.on_window_change(view, &WindowChange { cwnd: self.cwnd(), ssthresh: f64::INFINITY });
