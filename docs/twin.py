@@ -391,6 +391,7 @@ def scenario_figure(how: Shown, result: Twin) -> Figure:
     """Dumbbells of what the viewer sees and of what the network does."""
     names = [name for name in how.figures if result.of(name)]
     drawn = Figure(figsize=(3.4 * len(names) + 0.6, 1.3 + 0.36 * len(result.senders)), layout="constrained")
+    drawn.get_layout_engine().set(wspace=0.06)  # a verdict at the right is not the next panel's name
     for ax, name in zip(drawn.subplots(1, len(names), squeeze=False)[0], names, strict=True):
         dumbbell(result, name, ax)
     return drawn

@@ -48,16 +48,16 @@ impl Complete {
     }
 
     fn ends_at(&self) -> Time {
-        self.started.map_or(Time::MAX, |start| start + self.media.duration())
+        self.started.map_or(Time::MAX, |start| start + self.media.duration)
     }
 
     fn played_at(&self, now: Time) -> Duration {
-        self.started.map_or(Duration::ZERO, |start| now.saturating_since(start)).min(self.media.duration())
+        self.started.map_or(Duration::ZERO, |start| now.saturating_since(start)).min(self.media.duration)
     }
 
     fn end(&mut self, at: Time, reason: FinishReason) {
         let media_played = self.played_at(at);
-        let shown = self.media.pictures().iter().filter(|picture| picture.presentation < media_played);
+        let shown = self.media.pictures.iter().filter(|picture| picture.presentation < media_played);
         let totals = Totals {
             startup: self.started.unwrap_or(at) - self.pressed_at,
             media_played,
@@ -73,13 +73,13 @@ impl Complete {
 impl Player for Complete {
     fn handle_start(&mut self, now: Time) {
         self.pressed_at = now;
-        let media_duration = self.media.duration();
-        self.log.push(now, EventKind::SessionStarted { media_duration, media_rate: Some(self.media.mean_rate()) });
+        let media_duration = self.media.duration;
+        self.log.push(now, EventKind::SessionStarted { media_duration, media_rate: Some(self.media.mean_rate) });
         self.actions.push_back(Action::Open(CONNECTION));
     }
 
     fn handle_connected(&mut self, now: Time, connection: ConnectionId) {
-        let (id, object, body_bytes) = (REQUEST, ObjectRef::FILE, self.media.total_bytes());
+        let (id, object, body_bytes) = (REQUEST, ObjectRef::FILE, self.media.total_bytes);
         self.log.push(now, EventKind::Connected { connection });
         self.log.push(now, EventKind::RequestSent { request: id, object, body_bytes });
         self.actions.push_back(Action::Request(Request::of_file(connection, id, body_bytes)));
@@ -90,7 +90,7 @@ impl Player for Complete {
             self.log.push(now, EventKind::FirstByte { request });
         }
         self.received += bytes;
-        if self.received == self.media.total_bytes() {
+        if self.received == self.media.total_bytes {
             self.started = Some(now);
             self.log.push(now, EventKind::BufferFilled);
             self.log.push(now, EventKind::PlaybackStarted);
@@ -124,11 +124,11 @@ impl Player for Complete {
     }
 
     fn buffer_level(&self, now: Time) -> Duration {
-        self.media.mean_rate().time_to_send(self.buffer_bytes(now))
+        self.media.mean_rate.time_to_send(self.buffer_bytes(now))
     }
 
     fn buffer_bytes(&self, now: Time) -> u64 {
-        self.received.saturating_sub(self.media.mean_rate().bytes_in(self.played_at(now)))
+        self.received.saturating_sub(self.media.mean_rate.bytes_in(self.played_at(now)))
     }
 
     fn is_finished(&self) -> bool {
@@ -141,10 +141,10 @@ impl Player for Complete {
 
     fn app_parameters(&self, _now: Time) -> AppReport {
         AppReport {
-            playout_buffer_bytes: self.media.total_bytes(),
-            playout_buffer_free_bytes: self.media.total_bytes() - self.received,
-            video_rate: self.media.mean_rate(),
-            whole: Some((self.media.total_bytes(), self.media.duration())),
+            playout_buffer_bytes: self.media.total_bytes,
+            playout_buffer_free_bytes: self.media.total_bytes - self.received,
+            video_rate: self.media.mean_rate,
+            whole: Some((self.media.total_bytes, self.media.duration)),
             is_urgent: self.started.is_none(),
         }
     }
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn plays_when_all_is_there() {
         let media = Arc::new(Media::new(&big_buck_bunny()).unwrap());
-        let rate = Rate::from_bits_per_sec(2 * media.mean_rate().as_bits_per_sec());
+        let rate = Rate::from_bits_per_sec(2 * media.mean_rate.as_bits_per_sec());
         let context = PlayerContext {
             media: media.clone(),
             packet_bytes: 1000,
@@ -175,10 +175,10 @@ mod tests {
         };
         let mut player = (ENTRY.build)(&context, &Params::defaults(ENTRY.params)).unwrap();
         let (end, _) = play(&mut *player, &IdealLink::constant(rate, Duration::ZERO).unwrap(), Time::from_secs(1000));
-        let expected = media.duration().as_secs_f64() * 1.5;
+        let expected = media.duration.as_secs_f64() * 1.5;
         assert!((end.as_secs_f64() - expected).abs() < 0.01, "{end} instead of {expected} s");
         let EventKind::Finished { reason, totals } = player.events().last().unwrap().kind else { panic!() };
-        assert_eq!((reason, totals.media_played), (FinishReason::Played, media.duration()));
-        assert_eq!(totals.pictures_shown, media.pictures().len() as u64);
+        assert_eq!((reason, totals.media_played), (FinishReason::Played, media.duration));
+        assert_eq!(totals.pictures_shown, media.pictures.len() as u64);
     }
 }

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use playpath_video::cmcd::{Limits, ServerView, parse, parse_query};
+use playpath_video::cmcd::{ServerView, parse, parse_query};
 
 fuzz_target!(|text: &str| {
     let cmcd = parse(text).cmcd;
@@ -14,5 +14,5 @@ fuzz_target!(|text: &str| {
     assert_eq!(parse(&written.cmcd.dictionary()).cmcd, written.cmcd);
     assert_eq!(parse_query(&cmcd.query().unwrap_or_default()).cmcd, written.cmcd);
     let mut warnings = Vec::new();
-    ServerView::new(Limits::default()).handle_request(&cmcd, Some(1000), &mut warnings);
+    ServerView::default().handle_request(&cmcd, Some(1000), &mut warnings);
 });

@@ -3,11 +3,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use playpath_video::manifest::{ManifestOptions, hls};
+use playpath_video::manifest::hls;
 
 fuzz_target!(|text: &str| {
     let (master, media) = text.split_once('\0').unwrap_or((text, text));
-    match hls::parse(master, |_| Some(media.to_string()), &ManifestOptions::default()) {
+    match hls::parse(master, |_| Some(media.to_string())) {
         Ok(manifest) => assert!(manifest.presentation.video.sizes_of(0).iter().all(|&bytes| bytes > 0)),
         Err(error) => assert!(!error.to_string().contains('\n')),
     }

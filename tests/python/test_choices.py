@@ -278,3 +278,9 @@ def test_an_error_names_what_was_given_where_it_was_given(cli, small, given, in_
 def test_a_table_that_there_is_not_is_told_with_the_option(cli, small):
     done = cli("compare", small, "--cc", "cubic", "--vary", "pathh.queue=droptail,pie")
     assert done.err.startswith('error: --vary pathh.queue: `pathh`: unknown key "pathh"; did you mean "path"?')
+
+
+def test_a_setting_beside_a_choice_is_told_as_a_setting(cli, small):
+    done = cli("compare", small, "--transport", "tcp,quic", "--set", 'sender.receive_buffer="1 MiB"')
+    assert done.status == 2
+    assert done.err.startswith("error: --set sender.receive_buffer: is a key of TCP")

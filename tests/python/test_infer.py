@@ -35,6 +35,7 @@ from playpath.population import inference
 from playpath.population.log_groups import GroupColumns, moment
 from playpath.population.log_lines import Reading
 from playpath.population.log_names import Names
+from playpath.population.log_rows import fields_of
 from playpath.population.replay import judge
 from playpath.population.spec import load_population
 from playpath.population.transfers import Faults, Session, sessions
@@ -493,6 +494,40 @@ def test_what_a_server_measures_is_no_round_trip(head: list[str], line: str, not
     assert [set(one) for one in found.transfers] == [{"at_s", "took_s", "bytes"}] * 3
     assert notes[0].startswith("a server's times end when the last byte is handed to its kernel")
     assert notes[1].startswith(note)
+
+
+def test_an_access_log_whose_first_line_is_cut_off_is_read() -> None:
+    [found], notes = read(NGINX.format(1)[60:], *(NGINX.format(second) for second in (1, 4, 7)))
+    assert len(found.transfers) == 3
+    assert "1 rows could not be read and are left out" in notes
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([""], "the file is empty"),
+        ([NGINX.format(1).rsplit(" rt=")[0]], "read as nginx: give nginx's log_format with --log-format; it needs "),
+        (
+            ["who,when", "a,11/14/2023"],
+            "read as beacons: give the meaning of the columns with --fields; the first is: a,11/",
+        ),
+    ],
+)
+def test_a_log_that_cannot_be_read_says_what_to_do(lines: list[str], said: str) -> None:
+    with pytest.raises(
+        InputError, match="no row gives the time of a request, its size and how long it took; "
+    ) as found:
+        read(*lines)
+    assert said in str(found.value)
+
+
+def test_the_time_of_a_request_may_have_any_name() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        log = Path(place) / "log.csv"
+        log.write_text("who,when,octets,took\na,2023-11-14 22:13:20,800000,900\na,2023-11-14 22:13:24,800000,900\n")
+        how = Reading("", fields_of("session=who,start_time=when,bytes=octets,duration_ms=took"), GroupColumns())
+        [found] = sessions([log], "auto", how, Names.of_run(True), Faults())
+    assert [one["at_s"] for one in found.transfers] == [0, 4]
 
 
 def test_transfers_of_a_log_of_whole_seconds_do_not_overlap() -> None:

@@ -223,3 +223,16 @@ def test_a_preferred_metric_without_any_value_is_no_criterion():
     # As if no session of an adaptive player had started.
     ranker, _ = judged(runs(1.0, 1.0), runs(1.0, 2.0), prefer="qoe_linear")
     assert "qoe_linear" not in ranker.criteria
+
+
+def test_a_leader_that_is_not_proven_is_told_by_its_picture_though_switches_make_the_difference():
+    one, other = (
+        runs(jitter(rate, seed=seed), 0.0, switched_doublings=at)
+        for rate, seed, at in ((500, 1, 6), (520, 2, [0, 24] * 8))
+    )
+    ranker, decision = judged(one, other)
+    assert decision.deciding == {"other": "switched_doublings"}
+    assert not decision.is_decided
+    assert ranker.headline == (
+        "Undecided after 16 runs between one and other; one leads and shows 502 kbit/s of video in the median run."
+    )

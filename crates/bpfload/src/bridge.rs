@@ -4,7 +4,7 @@
 //! It speaks HTTP on a Unix socket, one short request at a time, and always answers 204: it can inform a control,
 //! but never delay or refuse a response. If it is slow or not running, nginx continues without it (`docs/manual/kernel-cmcd.md`). All
 //! values are
-//! untrusted input of a client: clamped by `playpath_video::cmcd::Limits`, by the parameter's range, and again by the law.
+//! untrusted input of a client: clamped by `playpath_video::cmcd::ServerView`, by the parameter's range, and again by the law.
 //!
 //! Its answer can carry the kernel's estimates for the connection (CMSD, CTA-5006), which nginx passes on. It also accepts reports of
 //! players (CMCD's event mode): nginx forwards the POSTs for its collector as `POST /reports`, and their values are applied to all
@@ -24,7 +24,7 @@ use playpath_shell::{clap, since_epoch_s};
 use playpath_units::{AppParameters, Rate};
 use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{
-    Limits, Parsed, ServerView, Warning, collected, parse, parse_headers, parse_query, report_lines,
+    Parsed, ServerView, Warning, collected, parse, parse_headers, parse_query, report_lines,
 };
 use playpath_video::cmsd::Cmsd;
 use rustix::fs::Mode;
@@ -84,7 +84,7 @@ struct CmcdSession {
 
 impl CmcdSession {
     fn new() -> CmcdSession {
-        CmcdSession { view: ServerView::new(Limits::default()), is_reported: false, peers: Vec::new() }
+        CmcdSession { view: ServerView::default(), is_reported: false, peers: Vec::new() }
     }
 
     /// Note the source address of a request.

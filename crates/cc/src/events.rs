@@ -263,7 +263,6 @@ pub struct RecoveryExit {
     pub after_rto: bool,
 }
 
-/// The retransmission timer expired.
 #[derive(Clone, Copy, Debug)]
 pub struct Rto {
     pub flight_size: u32,

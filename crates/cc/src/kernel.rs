@@ -123,7 +123,6 @@ impl KernelControl {
         }
     }
 
-    /// Our law, if it is one.
     pub fn law(&self) -> Option<&'static Law> {
         match self {
             KernelControl::Linux(_) => None,

@@ -100,7 +100,6 @@ pub trait CongestionControl: Send {
 
     fn on_recovery_exit(&mut self, _view: &View, _event: &RecoveryExit) {}
 
-    /// The retransmission timer expired.
     fn on_rto(&mut self, view: &View, event: &Rto);
 
     /// The last congestion event or RTO proved spurious (DSACK, Eifel): restore the previous state.

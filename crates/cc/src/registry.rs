@@ -3,7 +3,6 @@
 use crate::kernel::InKernel;
 use crate::{CongestionControl, ParamSpec, ParamValue, Params, controls};
 
-/// What the registry knows of an algorithm.
 pub struct Entry {
     /// Name; the kernel's where one exists.
     pub name: &'static str,

@@ -313,18 +313,15 @@ fn op() -> impl Strategy<Value = Op> {
 fn claims() -> impl Strategy<Value = AppParameters> {
     let buffer = (any::<u64>(), any::<Option<u64>>(), any::<bool>());
     let object = (any::<Option<u64>>(), any::<Option<u64>>());
-    let rates = (any::<u64>(), any::<Option<u64>>(), any::<Option<u64>>());
-    (buffer, object, rates).prop_map(|((size, free, is_urgent), (bytes, nanos), (rate, top, requested))| {
-        AppParameters {
-            playout_buffer_bytes: size,
-            playout_buffer_free_bytes: free,
-            video_rate: Rate::from_bits_per_sec(rate),
-            is_urgent,
-            object_bytes: bytes,
-            object_duration: nanos.map(Duration::from_nanos),
-            top_rate: top.map(Rate::from_bits_per_sec),
-            requested_rate: requested.map(Rate::from_bits_per_sec),
-        }
+    let rates = (any::<u64>(), any::<Option<u64>>());
+    (buffer, object, rates).prop_map(|((size, free, is_urgent), (bytes, nanos), (rate, top))| AppParameters {
+        playout_buffer_bytes: size,
+        playout_buffer_free_bytes: free,
+        video_rate: Rate::from_bits_per_sec(rate),
+        is_urgent,
+        object_bytes: bytes,
+        object_duration: nanos.map(Duration::from_nanos),
+        top_rate: top.map(Rate::from_bits_per_sec),
     })
 }
 

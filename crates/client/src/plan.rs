@@ -33,7 +33,6 @@ pub struct Place {
     pub protocol: Protocol,
 }
 
-/// Plan of a run.
 pub struct Plan {
     pub scenario: Scenario,
     /// Root of all random streams.
@@ -52,7 +51,6 @@ pub struct Plan {
     pub sources: Vec<Place>,
 }
 
-/// Why a plan cannot be taken.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum PlanError {

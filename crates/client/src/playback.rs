@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use playpath_shell::timespec;
 use playpath_units::{Duration, Time};
-use playpath_video::p1203::{P1203Settings, p1203_input};
+use playpath_video::p1203::p1203_input;
 use playpath_video::{Action, ConnectionId, ObjectKind, Player, Request};
 use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
@@ -27,7 +27,6 @@ pub struct Span {
     pub sampling: Option<Duration>,
 }
 
-/// A player, its connections and its clock.
 pub struct Playback<'a> {
     player: Box<dyn Player>,
     place: &'a Place,
@@ -112,7 +111,7 @@ impl<'a> Playback<'a> {
         let elapsed = self.clock.now().saturating_since(self.span.start);
         json!({
             "events": self.player.events(),
-            "p1203": p1203_input(self.player.events(), &P1203Settings::default()),
+            "p1203": p1203_input(self.player.events()),
             "start_s": self.span.start.as_secs_f64(),
             "elapsed_s": elapsed.as_secs_f64(),
             "body_bytes": self.body_bytes,

@@ -10,7 +10,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Bytes kept of a packet that is neither TCP nor UDP: more than any header takes.
 const SNAP: usize = 96;
 
-/// A capture file being written.
 pub struct Capture {
     writer: PcapNg<BufWriter<File>>,
     /// The wall clock at the start of the run.

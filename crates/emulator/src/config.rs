@@ -8,7 +8,6 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use std::net::Ipv4Addr;
 
-/// Configuration of a run.
 #[derive(Debug)]
 pub struct Config {
     pub settings: Settings,

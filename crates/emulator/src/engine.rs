@@ -32,7 +32,6 @@ const MAX_PACKET: usize = 65_536;
 /// Packets in flight at the start of the run that would arrive within this time are delivered at once.
 const FLUSHED: Duration = Duration::from_secs(2);
 
-/// Everything that a run consists of.
 pub struct Engine<M> {
     /// Its devices are the server's and the client's end of each path, alternately: device 2p is where route 2p (down) begins and
     /// route 2p + 1 (up) ends.

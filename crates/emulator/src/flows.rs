@@ -124,7 +124,6 @@ impl Flows {
         }
     }
 
-    /// A packet of the client reached the server.
     pub fn note_answer(&self, path: u16, packet: &Packet<'_>, now: Time) {
         let mut table = self.0.borrow_mut();
         let Some(index) = table.find(path, (packet.destination, packet.source, packet.protocol)) else { return };
@@ -147,7 +146,6 @@ impl Flows {
 }
 
 impl FlowMark {
-    /// The packet reached the client.
     pub fn note_arrived(&self, wire_bytes: usize) {
         let flow = &mut self.flows.0.borrow_mut().flows[self.index as usize];
         if !flow.is_ended {
@@ -199,7 +197,6 @@ impl Flow {
         self.protocol == TCP
     }
 
-    /// A segment with data was sent.
     fn note_sent(&mut self, segment: &Segment, now: Time) {
         let end = segment.seq.wrapping_add(segment.payload_len);
         if self.highest.is_some_and(|highest| !is_after(end, highest)) {

@@ -12,7 +12,6 @@ use std::rc::Rc;
 pub struct DropLog(Rc<RefCell<Vec<(u64, DropCause)>>>);
 
 impl DropLog {
-    /// A link dropped packet `id`.
     pub fn note(&self, id: u64, cause: DropCause) {
         self.0.borrow_mut().push((id, cause));
     }

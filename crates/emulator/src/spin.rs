@@ -40,7 +40,6 @@ impl Spin {
         if self.allowance_nanos > 0 { self.margin() } else { Duration::ZERO }
     }
 
-    /// Reset at the start of the clock.
     pub fn begin(&mut self) {
         self.allowed_until = Time::ZERO;
     }

@@ -65,7 +65,6 @@ pub fn open_tun(name: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// Settings of a device in this thread's namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSettings {
     /// Packets that it keeps before it drops.
@@ -162,7 +161,6 @@ impl Scheduling {
         }
     }
 
-    /// Before every ordinary process.
     pub fn is_realtime(self) -> bool {
         matches!(self, Scheduling::Deadline | Scheduling::Fifo)
     }

@@ -67,12 +67,10 @@ impl Head {
         Ok(Some(Head { first, minor, status, fields: owned(response.headers), length, ..Head::default() }))
     }
 
-    /// Value of the first field of this name.
     pub fn field(&self, wanted: &str) -> Option<&str> {
         self.all(wanted).next()
     }
 
-    /// The values of all fields of this name.
     pub fn all(&self, wanted: &str) -> impl Iterator<Item = &str> {
         let found = self.fields.iter().filter(move |(name, _)| name.eq_ignore_ascii_case(wanted));
         found.map(|(_, value)| value.trim())

@@ -93,7 +93,6 @@ impl Http3 {
         self.exchanges.retain(|exchange| exchange.stream.is_some() || !exchange.is_abandoned);
     }
 
-    /// No response is awaited.
     pub fn is_idle(&self) -> bool {
         self.exchanges.iter().all(|exchange| exchange.is_abandoned)
     }

@@ -159,7 +159,6 @@ pub trait Ordered: Send {
     /// The client does not want a response any more: bytes that it writes.
     fn abandon(&mut self, id: RequestId) -> u64;
 
-    /// No response is awaited.
     fn is_idle(&self) -> bool;
 
     /// `bytes` were read at the server. Returns the requests that are complete with them, to be answered by

@@ -179,7 +179,6 @@ impl TraceStart {
     }
 }
 
-/// What sets the pace of a link.
 #[derive(Clone, Debug)]
 pub enum ServerConfig {
     /// A constant rate, paid by [`Packet::wire_bytes`](crate::Packet::wire_bytes).

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::ops::{Add, AddAssign};
 
-/// A number of packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     pub packets: u64,
@@ -36,7 +35,6 @@ impl fmt::Display for Count {
     }
 }
 
-/// Why a link dropped a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropCause {
     /// The loss model: noise on the channel, not congestion.
@@ -88,21 +86,21 @@ pub struct Drops {
 
 impl Drops {
     pub fn total(&self) -> Count {
-        let rare = [self.outage, self.too_big, self.corrupted, self.rebound];
-        rare.into_iter().flatten().fold(self.loss + self.queue_full + self.aqm, |sum, count| sum + count)
+        self.by_cause().fold(Count::default(), |sum, (_, count)| sum + count)
     }
 
     /// Every cause that the link can have, as records and tables show them.
     pub fn by_cause(&self) -> impl Iterator<Item = (DropCause, Count)> {
-        let always =
-            [(DropCause::Loss, self.loss), (DropCause::QueueFull, self.queue_full), (DropCause::Aqm, self.aqm)];
-        let rare = [
+        let causes = [
+            (DropCause::Loss, Some(self.loss)),
+            (DropCause::QueueFull, Some(self.queue_full)),
+            (DropCause::Aqm, Some(self.aqm)),
             (DropCause::Outage, self.outage),
             (DropCause::TooBig, self.too_big),
             (DropCause::Corrupted, self.corrupted),
             (DropCause::Rebound, self.rebound),
         ];
-        always.into_iter().chain(rare.into_iter().filter_map(|(cause, count)| Some((cause, count?))))
+        causes.into_iter().filter_map(|(cause, count)| Some((cause, count?)))
     }
 
     pub(crate) fn count(&mut self, cause: DropCause, wire_bytes: u32) {
@@ -140,26 +138,14 @@ impl Ledger {
     pub fn check(&self) -> Result<(), LedgerError> {
         let inside = self.queued + self.in_service + self.propagating;
         let accounted = self.delivered + self.dropped.total() + inside;
-        if accounted == self.offered && inside == self.held {
-            Ok(())
-        } else {
-            Err(LedgerError { ledger: Box::new(*self) })
-        }
+        if accounted == self.offered && inside == self.held { Ok(()) } else { Err(LedgerError(Box::new(*self))) }
     }
 }
 
-/// A link lost count of packets or bytes: a fault of the link itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LedgerError {
-    /// The balance that does not balance.
-    pub ledger: Box<Ledger>,
-}
-
-impl fmt::Display for LedgerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ledger { offered, delivered, dropped, queued, in_service, propagating, held } = &*self.ledger;
-        write!(f, "link ledger: offered {offered} is not delivered {delivered}, dropped {}, ", dropped.total())?;
-        write!(f, "queued {queued}, in service {in_service} and propagating {propagating}; held {held}")
-    }
-}
-impl std::error::Error for LedgerError {}
+/// A link lost count of packets or bytes: a fault of the link itself, with the balance that does not balance.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "link ledger: offered {} is not delivered {}, dropped {}, queued {}, in service {} and propagating {}; held {}",
+    .0.offered, .0.delivered, .0.dropped.total(), .0.queued, .0.in_service, .0.propagating, .0.held
+)]
+pub struct LedgerError(pub Box<Ledger>);

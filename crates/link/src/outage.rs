@@ -9,7 +9,6 @@
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Time};
 
-/// When a link takes no packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
     pub from: Time,

@@ -6,7 +6,6 @@ use crate::trace::generate::{self, Generate};
 use playpath_units::names::unknown;
 use playpath_units::{ParamSpec, Params};
 
-/// Description of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// `kind` in a scenario; the kernel's name where one exists.

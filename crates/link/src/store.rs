@@ -88,18 +88,6 @@ impl<P: Packet> Store<P> {
         }
     }
 
-    pub(crate) fn flow_hash(&self, packet: Queued) -> u64 {
-        self.get(packet).flow_hash()
-    }
-
-    pub(crate) fn is_ecn_capable(&self, packet: Queued) -> bool {
-        self.get(packet).is_ecn_capable()
-    }
-
-    pub(crate) fn is_low_latency(&self, packet: Queued) -> bool {
-        self.get(packet).is_low_latency()
-    }
-
     pub(crate) fn mark_packet(&mut self, packet: Queued) {
         self.ce_marked_packets += 1;
         self.slots[packet.slot as usize].as_mut().expect("a slot in use holds a packet").set_ecn(EcnField::Ce);

@@ -13,7 +13,7 @@ use playpath_link::{
 use playpath_units::{Duration, QueueLimit, Rate, Ratio, Time};
 use proptest::prelude::*;
 use std::sync::Arc;
-use support::{TestPacket, config, drain, link};
+use support::{TestPacket, config, drain, floyd_1993, link};
 
 fn ratio(x: f64) -> Ratio {
     Ratio::new(x).unwrap()
@@ -48,7 +48,7 @@ fn queues() -> impl Strategy<Value = QueueConfig> {
         QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Packets(0) }),
         QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Time(Duration::from_millis(15)) }),
         QueueConfig::Red(RedConfig { queue_weight: Some(0.2), ..red }),
-        QueueConfig::Red(RedConfig { queue_weight: Some(0.1), ..RedConfig::floyd_1993(QueueLimit::Packets(30)) }),
+        QueueConfig::Red(RedConfig { queue_weight: Some(0.1), ..floyd_1993(QueueLimit::Packets(30)) }),
         QueueConfig::CoDel(CoDelConfig { limit: small, target, interval, ..CoDelConfig::default() }),
         QueueConfig::CoDel(CoDelConfig { target, interval, ecn: true, ..CoDelConfig::default() }),
         QueueConfig::FqCoDel(FqCoDelConfig { limit: small, target, interval, flows: 4, ..FqCoDelConfig::default() }),

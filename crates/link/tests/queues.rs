@@ -8,7 +8,7 @@ use playpath_link::{
 };
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, QueueLimit, Time};
-use support::{TestPacket, config, drain, link, run_out};
+use support::{TestPacket, config, drain, floyd_1993, link, run_out};
 
 /// A 10 Mbit/s link without delay: 1.2 ms per 1500 B.
 fn link_with(queue: QueueConfig) -> Link<TestPacket> {
@@ -108,7 +108,7 @@ fn red_spaces_its_drops_uniformly() {
         limit: QueueLimit::Packets(100),
         max_p: 1.0,
         queue_weight: Some(0.0005),
-        ..RedConfig::floyd_1993(QueueLimit::Packets(100))
+        ..floyd_1993(QueueLimit::Packets(100))
     };
     let mut link = link_with(QueueConfig::Red(red));
     let (mut gaps, mut gap, mut dropped) = (Vec::new(), 0, 0);

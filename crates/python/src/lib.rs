@@ -18,7 +18,7 @@ use playpath_scenario::Scenario;
 use playpath_sim::{Options, Recording, Tracing};
 use playpath_units::names::unknown;
 use playpath_units::{Bytes, Duration, Rate};
-use playpath_video::p1203::{P1203Settings, p1203_input};
+use playpath_video::p1203::p1203_input;
 use prototype::{FirstError, Source};
 use pyo3::exceptions::PyValueError;
 use pyo3::import_exception;
@@ -205,7 +205,7 @@ fn p1203(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64) -> PyResu
     if events.is_empty() {
         return Err(input_error("a P.1203 input needs a scenario with [video]"));
     }
-    Ok(p1203_input(&events, &P1203Settings::default()).to_string())
+    Ok(p1203_input(&events).to_string())
 }
 
 /// The same as [`run`], for callers that need only the metrics: returns the record's `metrics` and `digest`, as JSON. Handing over the

@@ -435,7 +435,7 @@ impl Paper {
     fn of(world: &mut World) -> Paper {
         let paper = Paper::default();
         let place = paper.clone();
-        world.server.log_connections(Box::new(move |_| Some(Box::new(place.clone()))));
+        world.server.qlogs = Some(Box::new(move |_| Some(Box::new(place.clone()))));
         paper
     }
     fn text(&self) -> String {

@@ -9,14 +9,14 @@
 //!    score, pass the export (`playpath run --p1203`) to the reference software.
 //! 2. R from MOS is the exact inverse of MOS from R, not a table of it: less than 0.0001 apart.
 //! 3. Scores of a second are those of the segment that plays at its end; frames are not counted.
-//! 4. Values missing from the log are assumed as in the export: [`P1203Settings`].
+//! 4. Values missing from the log are assumed as in the export (`playpath_video::p1203`).
 //!
 //! Units: rates in kbit/s, times in seconds of media, scores from 1 to 5. Tested on the three values of mode 0 that the reference
 //! software's own tests hold, and on worked examples.
 
 use crate::qoe::p1203_stalling_factor;
 use libm::{exp, log, log10};
-use playpath_video::p1203::{P1203Settings, whole_seconds};
+use playpath_video::p1203::{DISPLAY, FPS, measured_kbps, pixels, video_segments, whole_seconds};
 use playpath_video::summary::{Segment, Summary};
 use std::f64::consts::LN_2;
 
@@ -29,13 +29,11 @@ pub struct P1203 {
 }
 
 /// The scores of a session; `None` without a whole second of video.
-pub fn p1203(session: &Summary, settings: &P1203Settings) -> Option<P1203> {
-    let picture = |s: &Segment| {
-        let fps = settings.fps;
-        picture_quality(settings.pixels(s), area(settings.display), settings.measured_kbps(s), fps)
-    };
-    let video = each_second(&settings.video_segments(session), picture);
-    let sound = each_second(&session.audio, |s| sound_quality(settings.measured_kbps(s)));
+pub fn p1203(session: &Summary) -> Option<P1203> {
+    let display = f64::from(DISPLAY.0) * f64::from(DISPLAY.1);
+    let picture = |s: &Segment| picture_quality(pixels(s), display, measured_kbps(s), FPS);
+    let video = each_second(&video_segments(session), picture);
+    let sound = each_second(&session.audio, |s| sound_quality(measured_kbps(s)));
     let seconds = if sound.is_empty() { video.len() } else { video.len().min(sound.len()) };
     if seconds == 0 {
         return None;
@@ -46,10 +44,6 @@ pub fn p1203(session: &Summary, settings: &P1203Settings) -> Option<P1203> {
     let o35 = over_the_session(&both, &video);
     let factor = p1203_stalling_factor(&session.p1203_stalls(seconds as f64), seconds as f64);
     Some(P1203 { o35, algorithmic_mos: (1.0 + (o35 - 1.0) * factor).clamp(1.0, 5.0) })
-}
-
-fn area((width, height): (u32, u32)) -> f64 {
-    f64::from(width) * f64::from(height)
 }
 
 /// One score for each whole second: of the last segment that begins before the second's end.

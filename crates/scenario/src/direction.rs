@@ -15,33 +15,10 @@ use serde_json::{Value, json};
 
 #[derive(Clone)]
 pub struct DirectionSpec {
-    server: ServerSpec,
-    pub one_way_delay: Duration,
-    jitter: Option<JitterConfig>,
-    reordering: Option<ReorderConfig>,
-    loss: LossConfig,
-    loss_place: LossPlace,
-    ecn: Option<EcnRewrite>,
-    mtu: Option<Mtu>,
-    corruption: Ratio,
-    queue: QueueConfig,
-}
-
-#[derive(Clone)]
-enum ServerSpec {
-    Rate(Rate),
-    TokenBucket {
-        rate: Rate,
-        depth: u64,
-    },
-    Wifi(WifiConfig),
-    Unlimited,
-    /// The trace's text travels with the scenario.
-    Trace {
-        content: String,
-        server: ServerConfig,
-        start: TraceStart,
-    },
+    /// Without what depends on its place in the topology: name and base round trip.
+    pub link: LinkConfig,
+    /// The text of its trace, which travels with the scenario.
+    trace: Option<String>,
 }
 
 const RANDOM: &str = "random";
@@ -217,7 +194,7 @@ impl DirectionSpec {
         let server = read_server(table, read_file)?.ok_or_else(|| {
             table.missing("rate", "give `rate`, such as \"10 Mbit/s\" or \"unlimited\", or `trace`, or `wifi`")
         })?;
-        DirectionSpec::read_rest(table, server, one_way_delay, queue::default_down(), read_file)
+        server.with(one_way_delay, queue::default_down()).read_rest(table, read_file)
     }
 
     pub(crate) fn read_up(
@@ -226,68 +203,61 @@ impl DirectionSpec {
         down: &DirectionSpec,
         read_file: ReadFile,
     ) -> Result<DirectionSpec, ScenarioError> {
-        let server = read_server(table, read_file)?.unwrap_or_else(|| down.up_server());
-        DirectionSpec::read_rest(table, server, one_way_delay, queue::default_up(), read_file)
+        let up = DirectionSpec::default_up(down, one_way_delay);
+        let up = read_server(table, read_file)?.map_or(up, |own| own.with(one_way_delay, queue::default_up()));
+        up.read_rest(table, read_file)
     }
 
     /// `up` where nothing is said of it.
     pub(crate) fn default_up(down: &DirectionSpec, one_way_delay: Duration) -> DirectionSpec {
-        DirectionSpec {
-            server: down.up_server(),
-            one_way_delay,
-            jitter: None,
-            reordering: None,
-            loss: LossConfig::None,
-            loss_place: LossPlace::BeforeQueue,
-            ecn: None,
-            mtu: None,
-            corruption: Ratio::ZERO,
-            queue: queue::default_up(),
-        }
+        let server = match &down.link.server {
+            ServerConfig::Constant { rate } | ServerConfig::TokenBucket { rate, .. } => {
+                ServerConfig::Constant { rate: *rate }
+            }
+            ServerConfig::Wifi(wifi) => ServerConfig::Wifi(wifi.clone()),
+            _ => ServerConfig::Unlimited,
+        };
+        DirectionSpec::of(server).with(one_way_delay, queue::default_up())
     }
 
-    fn up_server(&self) -> ServerSpec {
-        match &self.server {
-            ServerSpec::Rate(rate) | ServerSpec::TokenBucket { rate, .. } => ServerSpec::Rate(*rate),
-            ServerSpec::Wifi(wifi) => ServerSpec::Wifi(wifi.clone()),
-            ServerSpec::Unlimited | ServerSpec::Trace { .. } => ServerSpec::Unlimited,
-        }
+    fn of(server: ServerConfig) -> DirectionSpec {
+        let link = LinkConfig { server, ..LinkConfig::new("", Rate::default(), Duration::ZERO) };
+        DirectionSpec { link, trace: None }
     }
 
-    fn read_rest(
-        table: &Table,
-        server: ServerSpec,
-        one_way_delay: Duration,
-        default_queue: QueueConfig,
-        read_file: ReadFile,
-    ) -> Result<DirectionSpec, ScenarioError> {
-        Ok(DirectionSpec {
-            server,
-            one_way_delay,
+    fn with(self, one_way_delay: Duration, queue: QueueConfig) -> DirectionSpec {
+        DirectionSpec { link: LinkConfig { one_way_delay, queue, ..self.link }, ..self }
+    }
+
+    fn read_rest(mut self, table: &Table, read_file: ReadFile) -> Result<DirectionSpec, ScenarioError> {
+        self.link = LinkConfig {
             jitter: read_jitter(table),
             reordering: read_reordering(table),
             loss: read_loss(table, read_file)?,
             loss_place: meaning(&PLACES, table.word("loss_place")).expect("has a default"),
-            ecn: meaning(&ECN, table.word("ecn")).expect("has a default"),
+            ecn_rewrite: meaning(&ECN, table.word("ecn")).expect("has a default"),
             mtu: read_mtu(table)?,
             corruption: table.get("corruption"),
-            queue: queue::read(table)?.unwrap_or(default_queue),
-        })
+            queue: queue::read(table)?.unwrap_or(self.link.queue),
+            ..self.link
+        };
+        Ok(self)
     }
 
     /// What it and the direction back, `up`, have besides a rate and a delay.
     pub fn beyond_a_rate(&self, up: &DirectionSpec) -> Option<&'static str> {
+        let link = &self.link;
         let found = [
-            ("burst", matches!(self.server, ServerSpec::TokenBucket { .. })),
-            ("wifi", matches!(self.server, ServerSpec::Wifi(_))),
-            ("loss", !matches!(self.loss, LossConfig::None)),
-            ("jitter", self.jitter.is_some()),
-            ("reordering", self.reordering.is_some()),
-            ("ecn", self.ecn.is_some()),
-            ("mtu", self.mtu.is_some()),
-            ("corruption", self.corruption != Ratio::ZERO),
-            ("queue", self.queue != queue::default_down()),
-            ("up", up.to_json() != DirectionSpec::default_up(self, up.one_way_delay).to_json()),
+            ("burst", matches!(link.server, ServerConfig::TokenBucket { .. })),
+            ("wifi", matches!(link.server, ServerConfig::Wifi(_))),
+            ("loss", !matches!(link.loss, LossConfig::None)),
+            ("jitter", link.jitter.is_some()),
+            ("reordering", link.reordering.is_some()),
+            ("ecn", link.ecn_rewrite.is_some()),
+            ("mtu", link.mtu.is_some()),
+            ("corruption", link.corruption != Ratio::ZERO),
+            ("queue", link.queue != queue::default_down()),
+            ("up", up.to_json() != DirectionSpec::default_up(self, up.link.one_way_delay).to_json()),
         ];
         found.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name)
     }
@@ -295,87 +265,64 @@ impl DirectionSpec {
     /// Length, rate and latency of its file, piece by piece, from where the trace begins; delivery opportunities are gathered over a
     /// tenth of a second.
     pub fn rate_steps(&self) -> Result<Vec<(Duration, Rate, Duration)>, String> {
-        match &self.server {
-            ServerSpec::Rate(rate) | ServerSpec::TokenBucket { rate, .. } => {
+        match (&self.link.server, self.link.trace_start) {
+            (ServerConfig::Constant { rate } | ServerConfig::TokenBucket { rate, .. }, _) => {
                 Ok(vec![(Duration::from_secs(1), *rate, Duration::ZERO)])
             }
-            ServerSpec::Wifi(_) => Err("`run.transport` = \"ideal\" needs a rate or a trace, not `wifi`".into()),
-            ServerSpec::Unlimited => {
+            (ServerConfig::Wifi(_), _) => Err("`run.transport` = \"ideal\" needs a rate or a trace, not `wifi`".into()),
+            (ServerConfig::Unlimited, _) => {
                 Err("`run.transport` = \"ideal\" needs a rate or a trace, not \"unlimited\"".into())
             }
-            ServerSpec::Trace { start: TraceStart::Random, .. } => {
+            (_, TraceStart::Random) => {
                 Err("`run.transport` = \"ideal\" draws nothing: give a time as the trace's `start`".into())
             }
-            ServerSpec::Trace { content, start: TraceStart::At(start), .. } => {
-                let trace = Trace::parse(content, None).and_then(|t| t.to_rate(Duration::from_millis(100)));
-                trace.map(|t| t.pieces_with_latency(*start)).map_err(|e| e.to_string())
+            (ServerConfig::RateTrace { trace }, TraceStart::At(start)) => Ok(trace.pieces_with_latency(start)),
+            (ServerConfig::Opportunities { trace }, TraceStart::At(start)) => {
+                let rates = trace.to_rate(Duration::from_millis(100)).map_err(|e| e.to_string())?;
+                Ok(rates.pieces_with_latency(start))
             }
         }
     }
 
     /// Lowest and highest latency that the trace's file gives: packets take the path's delay instead.
     pub fn trace_latency(&self) -> Option<(Duration, Duration)> {
-        let ServerSpec::Trace { server: ServerConfig::RateTrace { trace }, .. } = &self.server else { return None };
+        let ServerConfig::RateTrace { trace } = &self.link.server else { return None };
         trace.latency_range()
     }
 
     /// The link of this direction. `base_rtt` is that of the longest path over it, for limits of "1 bdp".
     pub fn to_config(&self, name: String, base_rtt: Duration) -> LinkConfig {
-        LinkConfig {
-            name,
-            server: match &self.server {
-                ServerSpec::Rate(rate) => ServerConfig::Constant { rate: *rate },
-                ServerSpec::TokenBucket { rate, depth } => ServerConfig::TokenBucket { rate: *rate, depth: *depth },
-                ServerSpec::Wifi(wifi) => ServerConfig::Wifi(wifi.clone()),
-                ServerSpec::Unlimited => ServerConfig::Unlimited,
-                ServerSpec::Trace { server, .. } => server.clone(),
-            },
-            trace_start: match &self.server {
-                ServerSpec::Trace { start, .. } => *start,
-                _ => TraceStart::default(),
-            },
-            one_way_delay: self.one_way_delay,
-            jitter: self.jitter,
-            reordering: self.reordering,
-            loss: self.loss.clone(),
-            loss_place: self.loss_place,
-            ecn_rewrite: self.ecn,
-            outage: None,
-            mtu: self.mtu,
-            corruption: self.corruption,
-            rebinding: None,
-            queue: self.queue.clone(),
-            base_rtt,
-        }
+        LinkConfig { name, base_rtt, ..self.link.clone() }
     }
 
     pub(crate) fn to_json(&self) -> Value {
+        let link = &self.link;
         let mut json = json!({
-            "loss": loss_json(&self.loss),
-            "loss_place": word_of(&PLACES, self.loss_place),
-            "ecn": word_of(&ECN, self.ecn),
-            "queue": queue::to_json(&self.queue),
-            "jitter": self.jitter.map(jitter_json),
-            "reordering": self.reordering.map(reordering_json),
+            "loss": loss_json(&link.loss),
+            "loss_place": word_of(&PLACES, link.loss_place),
+            "ecn": word_of(&ECN, link.ecn_rewrite),
+            "queue": queue::to_json(&link.queue),
+            "jitter": link.jitter.map(jitter_json),
+            "reordering": link.reordering.map(reordering_json),
         });
-        if let Some(Mtu { bytes, is_reported }) = self.mtu {
+        if let Some(Mtu { bytes, is_reported }) = link.mtu {
             json["mtu"] = json!(Bytes(bytes.into()).to_string());
             json["too_big"] = json!(word_of(&TOO_BIG, is_reported));
         }
-        if self.corruption != Ratio::ZERO {
-            json["corruption"] = json!(self.corruption.to_string());
+        if link.corruption != Ratio::ZERO {
+            json["corruption"] = json!(link.corruption.to_string());
         }
-        match &self.server {
-            ServerSpec::Rate(rate) => json["rate"] = json!(rate.to_string()),
-            ServerSpec::TokenBucket { rate, depth } => {
+        match &link.server {
+            ServerConfig::Constant { rate } => json["rate"] = json!(rate.to_string()),
+            ServerConfig::TokenBucket { rate, depth } => {
                 json["rate"] = json!(rate.to_string());
                 json["burst"] = json!(Bytes(*depth).to_string());
             }
-            ServerSpec::Wifi(wifi) => json["wifi"] = settings_json(&wifi.params()),
-            ServerSpec::Unlimited => json["rate"] = json!(UNLIMITED),
-            ServerSpec::Trace { content, start, .. } => {
-                json["trace"] = json!({ "content": content });
-                json["start"] = match start {
+            ServerConfig::Wifi(wifi) => json["wifi"] = settings_json(&wifi.params()),
+            ServerConfig::Unlimited => json["rate"] = json!(UNLIMITED),
+            ServerConfig::Opportunities { .. } | ServerConfig::RateTrace { .. } => {
+                json["trace"] = json!({ "content": self.trace });
+                json["start"] = match link.trace_start {
                     TraceStart::At(start) => json!(start.to_string()),
                     TraceStart::Random => json!(RANDOM),
                 };
@@ -402,7 +349,7 @@ fn read_mtu(table: &Table) -> Result<Option<Mtu>, ScenarioError> {
 }
 
 /// `rate = "10 Mbit/s"`, with a `burst` or not, `rate = "unlimited"`, or `trace = "file"`; a resolved scenario has `trace = { content = "…" }`.
-fn read_server(table: &Table, read_file: ReadFile) -> Result<Option<ServerSpec>, ScenarioError> {
+fn read_server(table: &Table, read_file: ReadFile) -> Result<Option<DirectionSpec>, ScenarioError> {
     if let Some(content) = embedded(table, "trace", read_file)? {
         if let Some(other) = ["rate", "wifi"].into_iter().find(|key| table.has(key)) {
             return Err(table.error(other, "and `trace` exclude each other"));
@@ -411,26 +358,30 @@ fn read_server(table: &Table, read_file: ReadFile) -> Result<Option<ServerSpec>,
             return Err(table.error("burst", NEEDS_A_RATE));
         }
         let trace = Trace::parse(&content, None).map_err(|e| table.content_error("trace", e))?;
-        return Ok(Some(ServerSpec::Trace { content, server: trace.into_server(), start: read_start(table) }));
+        let mut traced = DirectionSpec::of(trace.into_server());
+        (traced.link.trace_start, traced.trace) = (read_start(table), Some(content));
+        return Ok(Some(traced));
     }
     if let Some(own) = table.table("wifi") {
         if let Some(other) = ["rate", "burst", "start"].into_iter().find(|key| table.has(key)) {
             return Err(table.error(other, "and `wifi` exclude each other"));
         }
         let params = read_params(&own, WifiConfig::PARAMS)?;
-        return Ok(Some(ServerSpec::Wifi(WifiConfig::of(&params).map_err(|e| table.error("wifi", e))?)));
+        let wifi = WifiConfig::of(&params).map_err(|e| table.error("wifi", e))?;
+        return Ok(Some(DirectionSpec::of(ServerConfig::Wifi(wifi))));
     }
     if table.has("start") {
         return Err(table.error("start", "is where a trace begins, and there is no `trace`"));
     }
-    let burst = table.optional("burst");
-    match (table.value("rate"), burst) {
-        (Some(Value::String(word)), None) if word == UNLIMITED => Ok(Some(ServerSpec::Unlimited)),
-        (Some(Value::String(word)), Some(_)) if word == UNLIMITED => Err(table.error("burst", NEEDS_A_RATE)),
-        (None, Some(_)) => Err(table.error("burst", NEEDS_A_RATE)),
-        (_, None) => Ok(table.optional("rate").map(ServerSpec::Rate)),
-        (_, Some(Bytes(depth))) => Ok(table.optional("rate").map(|rate| ServerSpec::TokenBucket { rate, depth })),
-    }
+    let is_unlimited = table.text("rate") == Some(UNLIMITED);
+    let rate = table.optional("rate");
+    let server = match table.optional("burst") {
+        Some(_) if is_unlimited || rate.is_none() => return Err(table.error("burst", NEEDS_A_RATE)),
+        Some(Bytes(depth)) => rate.map(|rate| ServerConfig::TokenBucket { rate, depth }),
+        None if is_unlimited => Some(ServerConfig::Unlimited),
+        None => rate.map(|rate| ServerConfig::Constant { rate }),
+    };
+    Ok(server.map(DirectionSpec::of))
 }
 
 /// `start = "30 s"`, or `start = "random"`: where in the trace a session begins.

@@ -19,7 +19,7 @@ impl Scenario {
         };
         let duration_s = video.duration().as_secs_f64();
         let Some(presentation) = &video.presentation else {
-            let rate_mbps = video.media.mean_rate().as_bits_per_sec() as f64 * 1e-6;
+            let rate_mbps = video.media.mean_rate.as_bits_per_sec() as f64 * 1e-6;
             return json!({ "duration_s": duration_s, "rate_mbps": rate_mbps, "fps": video.media.fps() });
         };
         json!({

@@ -7,7 +7,6 @@ use crate::words::{Words, described, meaning, word_of};
 use playpath_units::{Duration, Kind, ParamSpec};
 use serde_json::{Map, Value, json};
 
-/// How a connection changes path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handover {
     /// Not: it uses all its paths at once.

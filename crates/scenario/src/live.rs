@@ -43,7 +43,6 @@ impl Scenario {
         Ok(self.viewer.watching(player, name, RootSeed(seed)))
     }
 
-    /// All cross traffic of a run.
     pub fn live_sources(&self, seed: u64) -> Vec<LiveSource> {
         let seed = RootSeed(seed);
         let of_group = |(group, spec): (usize, &TrafficSpec)| {
@@ -70,7 +69,7 @@ impl Scenario {
     /// Of the path that a source over `paths` takes: the first of them, of all if there are none.
     fn first_path_rtt(&self, paths: &[String]) -> Duration {
         let found = self.paths.iter().find(|path| paths.is_empty() || paths.contains(&path.name));
-        found.map_or(Duration::ZERO, |path| path.down.one_way_delay + path.up.one_way_delay)
+        found.map_or(Duration::ZERO, |path| path.down.link.one_way_delay + path.up.link.one_way_delay)
     }
 
     pub fn has_video(&self) -> bool {

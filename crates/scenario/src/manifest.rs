@@ -4,7 +4,7 @@ use crate::reader::Table;
 use crate::{ReadFile, ScenarioError};
 use playpath_units::{Kind, ParamSpec, TableSpec};
 use playpath_video::Presentation;
-use playpath_video::manifest::{self, Manifest, ManifestError, ManifestOptions};
+use playpath_video::manifest::{self, Manifest, ManifestError};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -70,10 +70,9 @@ impl ManifestSpec {
     }
 
     fn parse(&self, load: impl Fn(&str) -> Option<String>) -> Result<Manifest, ManifestError> {
-        let options = ManifestOptions::default();
         match self.format {
-            "mpd" => manifest::mpd::parse(&self.content, &options),
-            "hls" => manifest::hls::parse(&self.content, load, &options),
+            "mpd" => manifest::mpd::parse(&self.content),
+            "hls" => manifest::hls::parse(&self.content, load),
             _ => manifest::sabre::parse(&self.content),
         }
     }

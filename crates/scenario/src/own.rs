@@ -27,9 +27,7 @@ pub struct Own {
 
 /// Makes code out of what a scenario names.
 pub trait CodeLoader {
-    /// Error: one line.
     fn control(&self, own: &Own) -> Result<Prototype, String>;
-    /// Error: one line.
     fn rule(&self, own: &Own) -> Result<abr::Prototype, String>;
 }
 

@@ -109,7 +109,6 @@ const REBINDING: TableSpec = TableSpec::new(
     ],
 );
 
-/// A link that several paths share.
 #[derive(Clone)]
 pub struct SharedLinkSpec {
     /// Unique among its kind.
@@ -121,11 +120,10 @@ pub struct SharedLinkSpec {
 impl SharedLinkSpec {
     /// Both directions' delay.
     pub fn rtt(&self) -> Duration {
-        self.down.one_way_delay + self.up.one_way_delay
+        self.down.link.one_way_delay + self.up.link.one_way_delay
     }
 }
 
-/// A path between server and client.
 #[derive(Clone)]
 pub struct PathSpec {
     /// Unique among its kind.

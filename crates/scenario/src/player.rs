@@ -36,7 +36,6 @@ pub const PLAYER: TableSpec =
 /// Settings that describe the segments of a video without a manifest.
 const WITHOUT_MANIFEST: [&str; 5] = ["ladder", "segment", "duration", "audio", "size_cv"];
 
-/// A player by kind, with its settings.
 #[derive(Clone)]
 pub struct PlayerSpec {
     entry: &'static PlayerEntry,

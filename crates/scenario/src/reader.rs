@@ -85,7 +85,6 @@ impl<'a> Table<'a> {
         self.given(key)
     }
 
-    /// `true` if the key is given.
     pub fn has(&self, key: &'static str) -> bool {
         self.value(key).is_some()
     }

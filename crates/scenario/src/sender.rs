@@ -19,7 +19,6 @@ use std::sync::Arc;
 const SEED: &str = "seed";
 const SEEDS: u64 = 1_000_000_000;
 
-/// A congestion control with its parameters.
 #[derive(Clone)]
 pub struct CcSpec {
     choice: Chosen,

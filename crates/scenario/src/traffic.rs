@@ -217,7 +217,6 @@ impl RttSpec {
     }
 }
 
-/// Round-trip delay of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowRtt {
     Extra(Duration),
@@ -242,7 +241,7 @@ impl TrafficKind {
     /// What a web user does; `None` of other kinds.
     pub fn web_model(&self) -> Option<WebModel> {
         let TrafficKind::Web { arrivals, mean_time, mean_size, shape } = *self else { return None };
-        Some(WebModel { arrivals, mean_time, mean_bytes: mean_size.0 as f64, shape, ..WebModel::default() })
+        Some(WebModel { arrivals, mean_time, mean_bytes: mean_size.0 as f64, shape })
     }
 
     /// What a source of datagrams does; `None` of other kinds.

@@ -99,7 +99,6 @@ impl TransportSpec {
         }
     }
 
-    /// TCP's settings, if it is TCP.
     pub fn tcp(&self) -> Option<&Arc<Config>> {
         match self {
             TransportSpec::Tcp(tcp) => Some(tcp),
@@ -107,7 +106,6 @@ impl TransportSpec {
         }
     }
 
-    /// QUIC's settings, if it is QUIC.
     pub fn quic(&self) -> Option<&playpath_transport::quic::config::Config> {
         if let TransportSpec::Quic(quic) = self { Some(&quic.config) } else { None }
     }

@@ -162,7 +162,7 @@ impl VideoSpec {
     pub fn duration(&self) -> Duration {
         match &self.presentation {
             Some(presentation) => presentation.video.media_duration(),
-            None => self.media.duration(),
+            None => self.media.duration,
         }
     }
 

@@ -271,7 +271,6 @@ pub fn too_early(request: &str, date: SystemTime) -> Answer {
     Answer { request: request.to_owned(), ..plain("425 Too Early", "", false, date) }
 }
 
-/// The number that a status line begins with.
 fn code(status: &str) -> u16 {
     status.split(' ').next().and_then(|code| code.parse().ok()).unwrap_or(0)
 }

@@ -15,7 +15,7 @@ use playpath_transport::transports::Segments;
 use playpath_transport::{Connection, Event, MptcpOption, Segment};
 use playpath_units::{Duration, Time};
 use playpath_video::ServerPolicy;
-use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView, Warning};
+use playpath_video::cmcd::{Cmcd, ServerView, Warning};
 use playpath_video::cmsd::Cmsd;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -57,20 +57,21 @@ pub struct HttpConnection {
     unchecked: BTreeMap<usize, Incoming>,
     outgoing: Outgoing,
     /// TLS between these and HTTP, if it is spoken.
-    secure: Option<Secure>,
+    pub secure: Option<Secure>,
     /// Told with every answer: where else it is served (RFC 7838).
-    alt_svc: Option<String>,
+    pub alt_svc: Option<String>,
     http: Http,
     /// HTTP/2, used instead of `http` if it was negotiated in TLS (ALPN).
     two: Option<Box<Http2>>,
     viewer: ServerView,
-    doubt: Option<Warning>,
+    /// The first implausible value in the client's data.
+    pub doubt: Option<Warning>,
     /// The session that the client says it is of.
     session: Option<String>,
     /// Server data (CMSD) sent with each file.
-    policy: Option<ServerPolicy>,
-    /// Reports of the client that have not been taken yet.
-    reports: Vec<String>,
+    pub policy: Option<ServerPolicy>,
+    /// Reports of the client that have not been taken yet, one dictionary per line.
+    pub reports: Vec<String>,
     /// Set if the current response is written at the pace its client asked for.
     paced: Option<Paced>,
     next_write: Time,
@@ -118,7 +119,7 @@ impl HttpConnection {
             alt_svc: None,
             http: Http::default(),
             two: None,
-            viewer: ServerView::new(Believed::default()),
+            viewer: ServerView::default(),
             doubt: None,
             session: None,
             policy: None,
@@ -136,30 +137,10 @@ impl HttpConnection {
         }
     }
 
-    /// The client speaks TLS.
-    pub fn secure(&mut self, secure: Secure) {
-        self.secure = Some(secure);
-    }
-
-    /// Told with every answer: where else it is served (RFC 7838).
-    pub fn announce_alternative(&mut self, alt_svc: String) {
-        self.alt_svc = Some(alt_svc);
-    }
-
     /// Answers that have arrived since the last call.
     pub fn take_accesses(&mut self, now: Time) -> Vec<Access> {
         let arrived = self.answers.iter().take_while(|access| access.end <= self.acked).count();
         self.answers.drain(..arrived).map(|access| access.arrived(now)).collect()
-    }
-
-    /// Tell of the server with each file from now on.
-    pub fn set_policy(&mut self, policy: ServerPolicy) {
-        self.policy = Some(policy);
-    }
-
-    /// The client's reports since the last call, one dictionary per line.
-    pub fn take_reports(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.reports)
     }
 
     /// Handle a report that arrived over any connection. Returns `false` if it belongs to another session.
@@ -173,11 +154,6 @@ impl HttpConnection {
         true
     }
 
-    /// The first implausible value in the client's data.
-    pub fn doubt(&self) -> Option<&Warning> {
-        self.doubt.as_ref()
-    }
-
     pub fn handle_segment(
         &mut self,
         now: Time,
@@ -185,7 +161,7 @@ impl HttpConnection {
         (segment, more): (&Segment, &[MptcpOption]),
         payload: &[u8],
     ) {
-        let (window, accepted) = (self.transport.window_end(), self.incoming.start() + self.transport.readable());
+        let (window, accepted) = (self.transport.window_end(), self.incoming.start + self.transport.readable());
         let unchecked = self.transport.unchecked_offset(path, segment);
         let taken = self.transport.take_segment(now, path, segment, more);
         if let Some(offset) = taken.filter(|_| !payload.is_empty()) {
@@ -205,14 +181,14 @@ impl HttpConnection {
             return;
         };
         while let Some(len) = mptcp.whole_mapping(path) {
-            let accepted = self.incoming.start() + mptcp.readable();
+            let accepted = self.incoming.start + mptcp.readable();
             if let Some(offset) = mptcp.accept_mapping(now, path, bytes.peek(len.into())) {
                 self.incoming.store_beyond(accepted, offset, bytes.peek(len.into()));
                 bytes.consume(len.into());
             }
         }
         if mptcp.is_fallback() {
-            self.incoming.store(bytes.start(), bytes.peek(u64::from(u32::MAX)));
+            self.incoming.store(bytes.start, bytes.peek(u64::from(u32::MAX)));
             self.unchecked.clear();
         }
     }
@@ -277,7 +253,7 @@ impl HttpConnection {
 
     fn has_written_all(&self) -> bool {
         let is_idle = self.two.as_ref().is_none_or(|two| two.is_idle());
-        is_idle && self.written == self.outgoing.end() && self.secure.as_ref().is_none_or(Secure::has_sealed_all)
+        is_idle && self.written == self.outgoing.end && self.secure.as_ref().is_none_or(Secure::has_sealed_all)
     }
 
     /// The next packet is in `out` (emptied before); `None`: there is none now.
@@ -317,7 +293,7 @@ impl HttpConnection {
     /// Between requests: whoever needs its place may have it.
     pub fn is_idle(&self) -> bool {
         self.stage != Stage::Serving
-            || (self.asked.is_none() && self.acked == self.outgoing.end() && self.has_written_all())
+            || (self.asked.is_none() && self.acked == self.outgoing.end && self.has_written_all())
     }
 
     pub fn requests(&self) -> u64 {
@@ -384,7 +360,7 @@ impl HttpConnection {
             return self.read_frames(now, store) || has_opened;
         }
         let input = match &self.secure {
-            Some(secure) => secure.opened(),
+            Some(secure) => &secure.opened,
             None => self.incoming.peek(self.transport.readable()),
         };
         if input.is_empty() && !has_opened {
@@ -410,7 +386,7 @@ impl HttpConnection {
         let body_bytes = answer.body.as_ref().map_or(0, |(len, _)| *len);
         let sizes = (answer.head.len() as u64, body_bytes);
         let field = answer.delivery.filter(|_| self.secure.is_none()); // records of TLS are sealed as they leave
-        self.paced = field.and_then(|field| Paced::new(&field, now, self.outgoing.end(), sizes));
+        self.paced = field.and_then(|field| Paced::new(&field, now, self.outgoing.end, sizes));
         let mut clear_end = self.push(answer.head.len() as u64, Source::Bytes(answer.head.as_bytes().into()));
         if let Some((len, source)) = answer.body {
             clear_end = self.push(len, source);
@@ -448,7 +424,7 @@ impl HttpConnection {
         let mut two = self.two.take().unwrap_or_default();
         let mut has_read = false;
         while let Some(secure) = &mut self.secure {
-            match two.handle(now, secure.opened(), store) {
+            match two.handle(now, &secure.opened, store) {
                 Ok((0, _)) => break,
                 Ok((consumed, answer)) => {
                     secure.consume(consumed);
@@ -470,7 +446,7 @@ impl HttpConnection {
                 }
             }
         }
-        self.asked = two.begun();
+        self.asked = two.begun;
         self.two = Some(two);
         has_read
     }
@@ -491,7 +467,7 @@ impl HttpConnection {
     }
 
     fn unsent(&self) -> u64 {
-        self.secure.as_ref().map_or(0, Secure::unsealed) + self.outgoing.end() - self.written
+        self.secure.as_ref().map_or(0, Secure::unsealed) + self.outgoing.end - self.written
     }
 
     /// Bytes to be sent, in the clear; the offset where they end.
@@ -500,18 +476,18 @@ impl HttpConnection {
             return secure.push(len, source);
         }
         self.outgoing.push(len, source);
-        self.outgoing.end()
+        self.outgoing.end
     }
 
     fn write(&mut self, now: Time) {
         self.next_write = self.paced.map_or(Time::MAX, |paced| paced.next(now));
         loop {
             self.fill();
-            let end = self.paced.map_or(u64::MAX, |paced| paced.end(now)).min(self.outgoing.end());
+            let end = self.paced.map_or(u64::MAX, |paced| paced.end(now)).min(self.outgoing.end);
             if end > self.written {
                 self.written += self.transport.write(end - self.written);
             }
-            if self.written < self.outgoing.end() || !self.seal(now) {
+            if self.written < self.outgoing.end || !self.seal(now) {
                 break;
             }
         }
@@ -527,8 +503,8 @@ impl HttpConnection {
         };
         self.outgoing.push(record.len() as u64, Source::Bytes(record.as_slice().into()));
         for access in self.answers.iter_mut().filter(|access| access.end == u64::MAX) {
-            if access.clear_end <= secure.sealed() {
-                access.end = self.outgoing.end();
+            if access.clear_end <= secure.sealed {
+                access.end = self.outgoing.end;
             }
         }
         !record.is_empty()

@@ -5,8 +5,8 @@
 /// Bytes by their offset in the stream. Gaps read as zeros until they are filled; the endpoint knows which there are.
 #[derive(Debug, Default)]
 pub struct Incoming {
-    /// Offset of `bytes[head]`.
-    start: u64,
+    /// Offset of the first byte that was not consumed, `bytes[head]`.
+    pub start: u64,
     head: usize,
     bytes: Vec<u8>,
 }
@@ -49,12 +49,6 @@ impl Incoming {
         }
     }
 
-    /// Offset of the first byte that was not consumed.
-    pub fn start(&self) -> u64 {
-        self.start
-    }
-
-    /// Bytes of memory in use.
     pub fn footprint(&self) -> usize {
         self.bytes.capacity()
     }

@@ -117,7 +117,6 @@ pub struct Arguments {
     pub receive_buffer: Bytes,
 }
 
-/// Transport of the responses.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// TCP and MPTCP over a TUN device.
@@ -127,7 +126,6 @@ pub enum Carrier {
 }
 
 impl Arguments {
-    /// Name of TCP's device.
     pub fn device(&self) -> &str {
         self.tun.as_deref().unwrap_or("playpath0")
     }
@@ -176,7 +174,6 @@ impl Arguments {
         }
     }
 
-    /// What is served.
     pub fn store(&self) -> Result<Store, String> {
         let store = Store::open(&self.root).map_err(|error| format!("{}: {error}", self.root.display()))?;
         Ok(store.following_links(self.follow_links))

@@ -65,7 +65,8 @@ impl Block {
 #[derive(Debug, Default)]
 pub struct Outgoing {
     pieces: VecDeque<Piece>,
-    end: u64,
+    /// Offset after everything appended.
+    pub end: u64,
     block: RefCell<Block>,
 }
 
@@ -75,11 +76,6 @@ impl Outgoing {
             self.pieces.push_back(Piece { start: self.end, len, source });
             self.end += len;
         }
-    }
-
-    /// Offset after everything appended.
-    pub fn end(&self) -> u64 {
-        self.end
     }
 
     /// Write the bytes from `offset` on. Errors: the file is shorter than it was, or cannot be read.

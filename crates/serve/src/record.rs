@@ -52,7 +52,8 @@ pub struct Recorder {
     /// Name of every connection's congestion control.
     cc: String,
     interval: Duration,
-    due: Time,
+    /// When the next sample is due.
+    pub due: Time,
     connections: BTreeMap<u64, ConnectionRecord>,
     left_out: u64,
 }
@@ -81,10 +82,6 @@ impl Recorder {
         Recorder { cc: cc.into(), interval, due: Time::ZERO, connections: BTreeMap::new(), left_out: 0 }
     }
 
-    pub fn due(&self) -> Time {
-        self.due
-    }
-
     pub fn begin_sample(&mut self, now: Time) {
         self.due = (self.due + self.interval).max(now);
     }
@@ -101,7 +98,7 @@ impl Recorder {
     /// Look at a connection over QUIC, which has one path, whatever address the client moves to.
     pub fn note_session(&mut self, now: Time, id: u64, local: SocketAddr, session: &Session) {
         let Some(record) = self.record_of(id) else { return };
-        let endpoint = session.endpoint();
+        let endpoint = &session.endpoint;
         record.opened_s = session.opened.as_secs_f64();
         record.requests = session.streams.requests;
         record.doubt = session.streams.doubt.as_ref().map(ToString::to_string);
@@ -120,7 +117,7 @@ impl Recorder {
         let Some(record) = self.record_of(id) else { return };
         record.opened_s = connection.opened.as_secs_f64();
         record.requests = connection.requests();
-        record.doubt = connection.doubt().map(ToString::to_string);
+        record.doubt = connection.doubt.as_ref().map(ToString::to_string);
         for (index, pair) in connection.paths.iter().enumerate() {
             let Some(tcp) = connection.transport.subflow(index) else { continue };
             let path = record.path((pair.local, pair.remote));

@@ -21,7 +21,6 @@ use std::path::Path;
 const BATCH: usize = 64;
 const MAX_PACKET: usize = 65_536;
 
-/// Serve until the process is asked to stop.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.transport == Carrier::Quic {
         return crate::quic::run::run(arguments);
@@ -45,16 +44,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     announce(&message)?;
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store);
-    arguments.app_parameters().into_iter().for_each(|parameters| server.set_app_parameters(parameters));
-    arguments.policy().into_iter().for_each(|policy| server.set_policy(policy));
-    if logs.reports.is_some() {
-        server.log_reports();
-    }
+    (server.parameters, server.policy) = (arguments.app_parameters(), arguments.policy());
     if arguments.record.is_some() {
         server.record(arguments.sample);
-    }
-    if logs.accesses.is_some() {
-        server.log_accesses();
     }
     let out = Vec::with_capacity(MAX_PACKET);
     let mut looped = Loop { server, device, logs, clock: Clock::start(), buffer: vec![0; MAX_PACKET], out };

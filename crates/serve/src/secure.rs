@@ -19,10 +19,10 @@ pub struct Broken;
 pub struct Secure {
     tls: ServerConnection,
     /// Decrypted data that have not been read yet.
-    opened: Vec<u8>,
+    pub opened: Vec<u8>,
     /// Plain text to be sent, and how much of it has been encrypted.
     clear: Outgoing,
-    sealed: u64,
+    pub sealed: u64,
 }
 
 impl Secure {
@@ -44,11 +44,7 @@ impl Secure {
         Ok(())
     }
 
-    pub fn opened(&self) -> &[u8] {
-        &self.opened
-    }
-
-    /// The first `count` bytes of it are done with.
+    /// The first `count` decrypted bytes are done with.
     pub fn consume(&mut self, count: usize) {
         self.opened.drain(..count);
     }
@@ -56,7 +52,7 @@ impl Secure {
     /// Bytes to be sent, which end at the offset that is returned.
     pub fn push(&mut self, len: u64, source: Source) -> u64 {
         self.clear.push(len, source);
-        self.clear.end()
+        self.clear.end
     }
 
     /// Nothing can be asked yet.
@@ -71,15 +67,11 @@ impl Secure {
 
     /// Bytes that wait to be sealed.
     pub fn unsealed(&self) -> u64 {
-        self.clear.end() - self.sealed
+        self.clear.end - self.sealed
     }
 
     pub fn has_sealed_all(&self) -> bool {
-        self.sealed == self.clear.end() && !self.tls.wants_write()
-    }
-
-    pub fn sealed(&self) -> u64 {
-        self.sealed
+        self.sealed == self.clear.end && !self.tls.wants_write()
     }
 
     /// Sends close_notify.
@@ -89,7 +81,7 @@ impl Secure {
 
     /// Bytes to send: TLS's own messages, then one record of application data; empty if there is neither.
     pub fn seal(&mut self) -> Result<Vec<u8>, Broken> {
-        let rest = self.clear.end() - self.sealed;
+        let rest = self.clear.end - self.sealed;
         if rest > 0 && !self.tls.is_handshaking() {
             let mut record = vec![0; rest.min(RECORD) as usize];
             self.clear.read(self.sealed, &mut record).map_err(|_| Broken)?;

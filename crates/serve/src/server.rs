@@ -26,7 +26,6 @@ use playpath_video::cmcd::{parse, report_lines};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
-/// Counters since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Segments of no connection, answered by a reset.
@@ -54,18 +53,14 @@ pub struct Server {
     ready: VecDeque<u64>,
     refusals: VecDeque<Vec<u8>>,
     next_id: u64,
-    counts: Counts,
+    pub counts: Counts,
     recorder: Option<Recorder>,
-    /// Delivered answers, if they are to be logged.
     accesses: VecDeque<Access>,
-    keeps_accesses: bool,
-    /// Parameters of the video for the congestion control at the start, used unless the player sends its own.
-    parameters: Option<AppParameters>,
-    /// The policy that is sent to players, if any.
-    policy: Option<ServerPolicy>,
-    /// Reports of players with their addresses, if they are to be logged.
+    /// Parameters of the video for the congestion control of new connections, used unless the player sends its own.
+    pub parameters: Option<AppParameters>,
+    /// Players are told of the server with each file: throughput, RTT, and the policy's rate (CTA-5006).
+    pub policy: Option<ServerPolicy>,
     reports: VecDeque<(SocketAddr, String)>,
-    keeps_reports: bool,
 }
 
 /// Reports of one request that are looked at: a batch of dash.js' has as many as its page says, one unless it says so.
@@ -96,32 +91,15 @@ impl Server {
             counts: Counts::default(),
             recorder: None,
             accesses: VecDeque::new(),
-            keeps_accesses: false,
             parameters: None,
             policy: None,
             reports: VecDeque::new(),
-            keeps_reports: false,
         }
     }
 
     /// Keep what [`Recorder`] does, so often.
     pub fn record(&mut self, interval: Duration) {
         self.recorder = Some(Recorder::new(interval, self.settings.sender.cc.name()));
-    }
-
-    /// Pass the parameters of the video to the congestion control of every new connection.
-    pub fn set_app_parameters(&mut self, parameters: AppParameters) {
-        self.parameters = Some(parameters);
-    }
-
-    /// Tell players of the server with each file: throughput, RTT, and the policy's rate (CTA-5006).
-    pub fn set_policy(&mut self, policy: ServerPolicy) {
-        self.policy = Some(policy);
-    }
-
-    /// Keep reports for [`poll_report`](Self::poll_report).
-    pub fn log_reports(&mut self) {
-        self.keeps_reports = true;
     }
 
     /// The oldest report that was not taken, and who sent it.
@@ -134,11 +112,6 @@ impl Server {
         self.recorder.take()
     }
 
-    /// Keep answers for [`poll_access`](Self::poll_access).
-    pub fn log_accesses(&mut self) {
-        self.keeps_accesses = true;
-    }
-
     /// The oldest answer that has arrived and was not taken.
     pub fn poll_access(&mut self) -> Option<Access> {
         self.accesses.pop_front()
@@ -149,7 +122,7 @@ impl Server {
     }
 
     pub fn handle_timeout(&mut self, now: Time) {
-        if self.recorder.as_ref().is_some_and(|recorder| recorder.due() <= now) {
+        if self.recorder.as_ref().is_some_and(|recorder| recorder.due <= now) {
             self.sample(now);
         }
         while let Some((due, id)) = self.deadlines.first().copied().filter(|(due, _)| *due <= now) {
@@ -165,7 +138,7 @@ impl Server {
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
-        let sample = self.recorder.as_ref().map_or(Time::MAX, Recorder::due);
+        let sample = self.recorder.as_ref().map_or(Time::MAX, |recorder| recorder.due);
         self.deadlines.first().map_or(Time::MAX, |(due, _)| *due).min(sample)
     }
 
@@ -197,10 +170,6 @@ impl Server {
 
     pub fn connections(&self) -> impl Iterator<Item = (u64, &HttpConnection)> {
         self.connections.iter().map(|(id, connection)| (*id, connection))
-    }
-
-    pub fn counts(&self) -> &Counts {
-        &self.counts
     }
 
     /// Bytes of memory that grow with what peers send.
@@ -238,10 +207,8 @@ impl Server {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.handle_segment(now, path, segment, payload);
         connection.serve(now, &self.store);
-        if self.keeps_accesses {
-            self.accesses.extend(connection.take_accesses(now));
-        }
-        let reports = connection.take_reports();
+        self.accesses.extend(connection.take_accesses(now));
+        let reports = std::mem::take(&mut connection.reports);
         let remote = connection.paths[0].remote;
         if self.half_open.contains(&id) && connection.transport.is_established() {
             self.half_open.remove(&id);
@@ -259,9 +226,7 @@ impl Server {
                     self.ready.push_back(*id);
                 }
             }
-            if self.keeps_reports {
-                self.reports.push_back((remote, line.to_string()));
-            }
+            self.reports.push_back((remote, line.to_string()));
         }
     }
 
@@ -281,10 +246,9 @@ impl Server {
         }
         let mut connection = HttpConnection::new(now, transport, path);
         self.parameters.iter().for_each(|parameters| connection.set_app_parameters(now, *parameters));
-        self.policy.into_iter().for_each(|policy| connection.set_policy(policy));
-        let secure = self.settings.tls.as_ref().and_then(Secure::new);
-        secure.into_iter().for_each(|secure| connection.secure(secure));
-        self.settings.alt_svc.iter().for_each(|place| connection.announce_alternative(place.clone()));
+        connection.policy = self.policy;
+        connection.secure = self.settings.tls.as_ref().and_then(Secure::new);
+        connection.alt_svc.clone_from(&self.settings.alt_svc);
         self.connections.insert(id, connection);
         self.hand_to(now, id, 0, (syn, &[]), &[]);
     }

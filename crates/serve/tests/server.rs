@@ -73,7 +73,7 @@ fn a_sender_under_the_profile_ns2_is_served() {
 #[test]
 fn a_file_comes_with_what_the_server_knows_of_the_way() {
     let mut site = Site::new("cmsd", 300_000, Limits::default());
-    site.server.set_policy(ServerPolicy { max_rate: Some(Rate::from_bits_per_sec(3_000_000)) });
+    site.server.policy = Some(ServerPolicy { max_rate: Some(Rate::from_bits_per_sec(3_000_000)) });
     let missing = "GET /none HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     let mut clients = [client(1, "GET /clip HTTP/1.1\r\nHost: a\r\n\r\n"), client(2, missing)];
     let now = converse(&mut site, &mut clients, Time::from_secs(2), || false);
@@ -103,7 +103,6 @@ fn fields(received: &[u8], name: &str) -> Vec<String> {
 #[test]
 fn reports_are_taken_on_any_connection() {
     let mut site = Site::new("reports", 1000, Limits::default());
-    site.server.log_reports();
     let body = "e=ps,sid=\"a\",sta=s,v=2\n\ne=t,sid=\"a\",sta=p,v=2\n";
     let head = "POST /cmcd HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/cmcd";
     let mut clients = [client(1, &format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()))];
@@ -148,7 +147,7 @@ fn a_flood_of_syns_takes_no_more_than_its_share() {
         site.flush(Time::ZERO);
     }
     assert_eq!(site.server.connections().count(), 64);
-    assert_eq!(site.server.counts().evicted, 10_000 - 64);
+    assert_eq!(site.server.counts.evicted, 10_000 - 64);
     let mut clients = [client(7, GET)];
     converse(&mut site, &mut clients, Time::from_secs(5), || false);
     assert!(clients[0].body() == site.clip);
@@ -166,7 +165,7 @@ fn idle_connections_make_room() {
     idle.push(client(99, GET));
     converse(&mut site, &mut idle, Time::from_secs(9), || false);
     assert!(idle[4].body() == site.clip);
-    assert_eq!(site.server.counts().evicted, 1);
+    assert_eq!(site.server.counts.evicted, 1);
 }
 
 /// One that sends nothing, one that sends a head without end, one that does not read: each is let go in its time.

@@ -146,7 +146,6 @@ fn dash_sessions(sessions: u32) -> String {
     )
 }
 
-/// Runs the scenario and prints its row.
 fn measure(title: &str, scenario: &str, flows: u32) {
     let no_files = |name: &str| Err(format!("{name}: a benchmark reads no files"));
     let scenario = Scenario::parse(scenario, &json!({}), &no_files).unwrap_or_else(|e| panic!("{title}: {e}"));

@@ -7,7 +7,6 @@
 use playpath_scenario::{Scenario, ScenarioError};
 use playpath_units::Time;
 
-/// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     pub now: Time,

@@ -44,9 +44,9 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
             flows[flow as usize].frame_delays = delays;
         }
     }
-    let started = main.map_or(Time::ZERO, VideoSession::started_at);
-    let cut_at = main.filter(|session| session.is_cut()).map(|_| simulation.limit);
-    let doubts = main.into_iter().flat_map(|session| session.client_data_warnings().iter().take(1));
+    let started = main.map_or(Time::ZERO, |session| session.start_at);
+    let cut_at = main.filter(|session| session.is_cut).map(|_| simulation.limit);
+    let doubts = main.into_iter().flat_map(|session| session.client_data_warnings.iter().take(1));
     let doubts = doubts.map(|warning| format!("client data not believed: {warning}"));
     let hidden = main.filter(|session| session.needed_the_socket()).map(|_| HIDDEN_BUFFER.to_string());
     let left_out = simulation.scenario.video.iter().flat_map(|video| video.warnings());
@@ -100,12 +100,12 @@ fn fullest(links: &[LinkRecord], used: &BTreeSet<LinkId>) -> usize {
 
 fn sessions(simulation: &Simulation) -> Vec<MeasuredSession> {
     let begun = simulation.apps.iter().filter_map(|app| match app {
-        App::Video(session) if session.is_started() => Some(session),
+        App::Video(session) if session.is_started => Some(session),
         _ => None,
     });
     let measured = |session: &VideoSession| MeasuredSession {
         name: session.name().to_string(),
-        start: session.started_at(),
+        start: session.start_at,
         events: session.player().events().to_vec(),
         ..MeasuredSession::default()
     };
@@ -171,7 +171,7 @@ fn measured_flow(flow: &Flow, dropped_packets: u64, end: Time) -> playpath_recor
 fn broken_connections(simulation: &Simulation) -> impl Iterator<Item = String> + use<> {
     let (net, has_video) = (&simulation.net, simulation.scenario.video.is_some());
     let of = |is_video: bool| {
-        let is_its = |id: FlowId| (has_video && net.flows[id as usize].app() == 0) == is_video;
+        let is_its = |id: FlowId| (has_video && net.flows[id as usize].app == 0) == is_video;
         let mut broken = net.broken.iter().filter(|(id, _)| is_its(*id)).peekable();
         broken.peek()?;
         let reasons: BTreeSet<&str> = broken.filter_map(|(_, why)| *why).collect();

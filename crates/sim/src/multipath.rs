@@ -89,7 +89,7 @@ impl Pictures {
     /// Packets of the picture that the switch cuts: those before it, and all.
     fn cut_by(&self, switch: &Switch) -> Option<(f64, f64)> {
         let offset = switch.data_offset.checked_sub(self.file_offset)?;
-        let marks = self.media.marks();
+        let marks = &self.media.marks;
         let index = marks.partition_point(|mark| mark.end_offset <= offset);
         let end = marks.get(index)?.end_offset;
         let start = index.checked_sub(1).map_or(0, |before| marks[before].end_offset);

@@ -84,7 +84,6 @@ pub const ENDLESS: u64 = 1 << 60;
 /// End of a list of hops: the packet has arrived.
 const ARRIVED: LinkId = LinkId::MAX;
 
-/// Links, flows, events.
 pub struct Network {
     pub now: Time,
     pub links: Vec<Link<SimPacket>>,

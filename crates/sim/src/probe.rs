@@ -41,7 +41,8 @@ const PLAYER_COLUMNS: &[&str] = &["time_s", "buffer_level_s", "buffer_bytes"];
 /// Collects the series of a run.
 pub struct Probe {
     tracing: Tracing,
-    interval: Duration,
+    /// Between two samples.
+    pub interval: Duration,
     /// How the names of the series begin that are wanted; all if `None`. The others have no table.
     wanted: Option<Vec<String>>,
     flows: Vec<Option<Table>>,
@@ -86,11 +87,6 @@ impl Probe {
         }
     }
 
-    /// Between two samples.
-    pub fn interval(&self) -> Duration {
-        self.interval
-    }
-
     pub fn is_on(&self) -> bool {
         self.tracing >= Tracing::Series
     }
@@ -133,7 +129,7 @@ impl Probe {
             }
             let Some(table) = &mut self.players[i] else { continue };
             let player = session.player();
-            let is_on = now >= session.started_at() && !session.is_over();
+            let is_on = now >= session.start_at && !session.is_over();
             let level = if is_on { player.buffer_level(now).as_secs_f64() } else { 0.0 };
             let bytes = if is_on { player.buffer_bytes(now) as f64 } else { 0.0 };
             table.push(&[time, level, bytes]);

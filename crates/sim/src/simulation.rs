@@ -168,7 +168,7 @@ impl<'s> Simulation<'s> {
             let id = |&link: &usize| link as LinkId;
             let mut down: Vec<LinkId> = self.path_links[i].down.iter().map(id).collect();
             let mut up: Vec<LinkId> = self.path_links[i].up.iter().map(id).collect();
-            let extra = rtt.beyond(path.down.one_way_delay + path.up.one_way_delay);
+            let extra = rtt.beyond(path.down.link.one_way_delay + path.up.link.one_way_delay);
             if !extra.is_zero() {
                 let [to_client, to_server] = access_links(name, &path.name, extra);
                 down.insert(0, self.net.add_link(to_client).map_err(link_error)?);
@@ -202,7 +202,7 @@ impl<'s> Simulation<'s> {
                 OwnerKind::Probe => {
                     self.probe.sample(&mut self.net, &self.apps);
                     self.net.collect_drops();
-                    self.net.arm(self.probe_owner, self.net.now + self.probe.interval());
+                    self.net.arm(self.probe_owner, self.net.now + self.probe.interval);
                 }
             }
             if !self.net.notices.is_empty() {

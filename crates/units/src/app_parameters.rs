@@ -17,6 +17,4 @@ pub struct AppParameters {
     pub object_duration: Option<Duration>,
     /// Highest bit rate that the player can choose (CMCD `tb`); of a video that has only one, that one.
     pub top_rate: Option<Rate>,
-    /// Rate that the client does not need more than (CMCD `rtp`).
-    pub requested_rate: Option<Rate>,
 }

@@ -267,15 +267,12 @@ impl Params {
         let value = self.specs[self.index(name)?].parse(text);
         self.set(name, value)
     }
-    /// Set a number. Errors as [`set`](Self::set).
     pub fn set_number(&mut self, name: &str, value: f64) -> Result<(), String> {
         self.set(name, ParamValue::Number(value))
     }
-    /// Set a switch. Errors as [`set`](Self::set).
     pub fn set_flag(&mut self, name: &str, value: bool) -> Result<(), String> {
         self.set(name, ParamValue::Flag(value))
     }
-    /// Set a word. Errors as [`set`](Self::set).
     pub fn set_word(&mut self, name: &str, value: &str) -> Result<(), String> {
         self.set(name, ParamValue::Word(value))
     }
@@ -287,7 +284,6 @@ impl Params {
             other => panic!("parameter {name} is declared as {other:?}"),
         }
     }
-    /// Value of a switch. Panics as [`number`](Self::number).
     pub fn flag(&self, name: &str) -> bool {
         match self.get(name) {
             ParamValue::Flag(x) => x,

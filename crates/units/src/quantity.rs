@@ -8,7 +8,6 @@ use std::fmt;
 pub struct Rate(u64);
 
 impl Rate {
-    /// `bits` per second.
     pub const fn from_bits_per_sec(bits: u64) -> Rate {
         Rate(bits)
     }
@@ -16,7 +15,6 @@ impl Rate {
     pub fn from_bits_per_sec_f64(bits: f64) -> Rate {
         Rate((bits + 0.5) as u64)
     }
-    /// Bits per second.
     pub const fn as_bits_per_sec(self) -> u64 {
         self.0
     }
@@ -85,7 +83,6 @@ impl Ratio {
     pub fn new(value: f64) -> Option<Ratio> {
         (0.0..=1.0).contains(&value).then_some(Ratio(value))
     }
-    /// The share, 0..=1.
     pub const fn get(self) -> f64 {
         self.0
     }

@@ -36,11 +36,9 @@ impl Time {
     pub fn from_secs_f64(secs: f64) -> Time {
         Time(Duration::from_secs_f64(secs).0)
     }
-    /// Nanoseconds since the start of the run.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
-    /// Seconds since the start of the run.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -55,19 +53,15 @@ impl Duration {
     /// Longer than every run: "for ever".
     pub const MAX: Duration = Duration(u64::MAX);
 
-    /// `nanos` nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Duration {
         Duration(nanos)
     }
-    /// `micros` microseconds.
     pub const fn from_micros(micros: u64) -> Duration {
         Duration(micros * 1_000)
     }
-    /// `millis` milliseconds.
     pub const fn from_millis(millis: u64) -> Duration {
         Duration(millis * 1_000_000)
     }
-    /// `secs` seconds.
     pub const fn from_secs(secs: u64) -> Duration {
         Duration(secs * 1_000_000_000)
     }
@@ -78,14 +72,12 @@ impl Duration {
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
-    /// Seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// `true` for no time at all.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }

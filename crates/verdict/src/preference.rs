@@ -141,6 +141,10 @@ impl Preference {
         self.picture.metric
     }
 
+    pub fn switched(&self) -> &'static str {
+        self.switched
+    }
+
     pub fn step(&self) -> &'static str {
         self.picture.step
     }

@@ -120,8 +120,13 @@ impl<'a> Wording<'a> {
             if calm.contains(&self.best) && (is_by_stalls || (others.is_empty() && !behind.is_empty())) {
                 return format!("{}{certain}.", self.calm(&calm, &others, &behind));
             }
-            let (best, metric) = (self.best, metric(&decision.deciding[first]));
-            let figures = self.outcome(&[best], metric).map_or(String::new(), |figures| format!(" and {figures}"));
+            // Switches of the leader say little without the others': its picture is told.
+            let picture =
+                self.ranker.preference.as_ref().filter(|weighed| weighed.switched() == decision.deciding[first]);
+            let shown = picture.map_or(decision.deciding[first].as_str(), |weighed| weighed.picture());
+            let best = self.best;
+            let figures =
+                self.outcome(&[best], metric(shown)).map_or(String::new(), |figures| format!(" and {figures}"));
             let trailing = self.trailing(&behind, if figures.contains(self.of) { "" } else { self.of });
             return format!(
                 "Undecided after {seeds} runs between {between}; {best} leads{figures}{trailing}{certain}."

@@ -1,7 +1,6 @@
 //! Sizes of playout buffers: in media time, bytes or packets.
 
-use playpath_units::{Bytes, Duration, ParseError, QueueLimit, Rate};
-use std::fmt;
+use playpath_units::{Duration, ParseError, QueueLimit, Rate};
 use std::str::FromStr;
 
 /// A buffer size as typed: "1 s", "300 kB", "448 packets".
@@ -33,16 +32,6 @@ impl FromStr for BufferSize {
             Ok(QueueLimit::Bytes(bytes)) => Ok(BufferSize::Bytes(bytes)),
             Ok(QueueLimit::Packets(packets)) => Ok(BufferSize::Packets(packets)),
             Ok(QueueLimit::Bdp(_)) | Err(_) => text.parse::<Duration>().map(BufferSize::Time),
-        }
-    }
-}
-
-impl fmt::Display for BufferSize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BufferSize::Time(length) => length.fmt(f),
-            BufferSize::Bytes(bytes) => Bytes(*bytes).fmt(f),
-            BufferSize::Packets(packets) => write!(f, "{packets} packets"),
         }
     }
 }

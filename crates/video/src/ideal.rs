@@ -5,8 +5,7 @@
 //! something to send share it equally, responses on one connection come in order.
 //! Differences from the references:
 //! 1. It drives a real player through its interface, so pipelining, parallel connections and reading limits work.
-//! 2. Pensieve's 5 % header overhead and its random 10 % noise are not included; [`IdealLink::counts_headers`] charges the
-//!    response headers instead, [`IdealLink::counts_handshake`] a latency per connection. Off, as in Sabre.
+//! 2. Pensieve's 5 % header overhead and its random 10 % noise are not included; headers and handshakes are free, as in Sabre.
 //! 3. A request takes the latency at its start; Sabre lets it change under way.
 //!
 //! Units: bit/s, nanoseconds; bytes are delivered whole, the fraction is carried. The first byte of a body is delivered when it
@@ -36,13 +35,8 @@ pub struct IdealLink {
     steps: Vec<IdealStep>,
     /// Start over after the last step; otherwise the last step lasts.
     pub repeats: bool,
-    /// Response headers take their time too.
-    pub counts_headers: bool,
-    /// Opening a connection takes a latency.
-    pub counts_handshake: bool,
 }
 
-/// Why a trace cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdealError {
     #[error("the trace has no steps; at least one is needed")]
@@ -65,7 +59,7 @@ impl IdealLink {
         if steps.iter().all(|step| step.rate == Rate::default()) {
             return Err(IdealError::NoRate);
         }
-        Ok(IdealLink { steps, repeats: false, counts_headers: false, counts_handshake: false })
+        Ok(IdealLink { steps, repeats: false })
     }
 
     pub fn constant(rate: Rate, latency: Duration) -> Result<IdealLink, IdealError> {
@@ -110,7 +104,6 @@ pub fn play(player: &mut dyn Player, link: &IdealLink, until: Time) -> (Time, u6
 struct Response {
     id: RequestId,
     starts_at: Time,
-    header_left: u64,
     body_left: u64,
     body_bytes: u64,
     delivery: Delivery,
@@ -137,12 +130,11 @@ impl Response {
 #[derive(Debug)]
 struct Flow {
     connection: ConnectionId,
-    ready_at: Time,
     is_ready: bool,
     responses: VecDeque<Response>,
     /// Bit-nanoseconds of the next byte that are already sent.
     carry: u128,
-    /// Bytes that may be sent until the next event: headers, and body bytes that are written and will be read.
+    /// Bytes that may be sent until the next event: written, and will be read.
     sendable: u64,
 }
 
@@ -161,14 +153,14 @@ impl Transport<'_> {
         for flow in &mut self.flows {
             flow.sendable = 0;
             if !flow.is_ready {
-                next = next.min(flow.ready_at);
+                next = self.now;
             }
             let Some(head) = flow.responses.front() else { continue };
             if head.starts_at > self.now {
                 next = next.min(head.starts_at);
             } else {
                 let readable = player.read_limit(self.now, flow.connection);
-                flow.sendable = head.header_left + head.next_cut(self.now).min(readable);
+                flow.sendable = head.next_cut(self.now).min(readable);
                 next = next.min(head.next_release(self.now));
             }
         }
@@ -199,8 +191,7 @@ impl Transport<'_> {
             player.handle_body(next, request, bytes);
             self.take_actions(player);
         }
-        let ready = |flow: &&mut Flow| !flow.is_ready && flow.ready_at <= next;
-        while let Some(flow) = self.flows.iter_mut().find(ready) {
+        while let Some(flow) = self.flows.iter_mut().find(|flow| !flow.is_ready) {
             flow.is_ready = true;
             let connection = flow.connection;
             player.handle_connected(next, connection);
@@ -228,10 +219,7 @@ impl Transport<'_> {
     }
 
     fn open(&mut self, connection: ConnectionId) {
-        let latency = self.link.at(self.now).0.latency;
-        let ready_at = if self.link.counts_handshake { self.now + latency } else { self.now };
-        let responses = VecDeque::new();
-        self.flows.push(Flow { connection, ready_at, is_ready: false, responses, carry: 0, sendable: 0 });
+        self.flows.push(Flow { connection, is_ready: false, responses: VecDeque::new(), carry: 0, sendable: 0 });
     }
 
     fn request(&mut self, request: Request) {
@@ -244,12 +232,10 @@ impl Transport<'_> {
             }
             other => other,
         };
-        let header_left = if self.link.counts_headers { u64::from(request.response_header_bytes) } else { 0 };
         if let Some(flow) = self.flows.iter_mut().find(|flow| flow.connection == request.connection) {
             flow.responses.push_back(Response {
                 id: request.id,
                 starts_at,
-                header_left,
                 body_left: request.body_bytes,
                 body_bytes: request.body_bytes,
                 delivery,
@@ -266,15 +252,12 @@ impl Flow {
         let bytes = u64::try_from(total / PER_BYTE).unwrap_or(u64::MAX).min(self.sendable);
         // A delivery ends on a whole nanosecond: what that rounds up belongs to the next byte.
         self.carry = (total - u128::from(bytes) * PER_BYTE).min(PER_BYTE - 1);
-        let header = bytes.min(head.header_left);
-        head.header_left -= header;
-        let body = bytes - header;
-        head.body_left -= body;
+        head.body_left -= bytes;
         let id = head.id;
-        if head.header_left == 0 && head.body_left == 0 {
+        if head.body_left == 0 {
             self.responses.pop_front();
             self.carry = 0;
         }
-        (body > 0).then_some((id, body))
+        (bytes > 0).then_some((id, bytes))
     }
 }

@@ -148,7 +148,6 @@ impl Ladder {
     pub fn representations(&self) -> &[Representation] {
         &self.representations
     }
-    /// Nominal rates, rising.
     pub fn bitrates(&self) -> &[Rate] {
         &self.bitrates
     }

@@ -161,7 +161,6 @@ impl Request {
     }
 }
 
-/// What the player wants done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Open a connection; answered by [`Player::handle_connected`].

@@ -12,7 +12,6 @@ use crate::ladder::Ladder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// Scores of a segment in one representation; `None`, in JSON absent: not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,7 +51,6 @@ impl Measure {
         }
     }
 
-    /// Parse a score. Error: the allowed values.
     pub fn parse(self, text: &str) -> Result<f64, String> {
         let score = text.trim().parse::<f64>().ok().filter(|score| score.is_finite());
         let (is_allowed, allowed) = match self {
@@ -89,24 +87,6 @@ impl Scores {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QualityError {
-    /// Line, from 1; 0 if the error has no place.
-    pub line: u32,
-    pub problem: String,
-}
-
-impl fmt::Display for QualityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => f.write_str(&self.problem),
-            line => write!(f, "line {line}: {}", self.problem),
-        }
-    }
-}
-
-impl std::error::Error for QualityError {}
-
 /// A table as read; it is matched to a ladder later.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QualityTable {
@@ -129,7 +109,7 @@ enum Column {
 }
 
 impl QualityTable {
-    pub fn parse(text: &str) -> Result<QualityTable, QualityError> {
+    pub fn parse(text: &str) -> Result<QualityTable, String> {
         let mut lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
         let mut lines = lines.by_ref().filter(|(_, line)| !line.trim().is_empty());
         let (line, header) = lines.next().ok_or_else(|| at(0, "the table is empty".into()))?;
@@ -149,7 +129,7 @@ impl QualityTable {
     }
 
     /// A ladder with these scores. Error: a row that fits nothing in it, or a score that is not there.
-    pub fn apply(&self, ladder: Ladder) -> Result<Ladder, QualityError> {
+    pub fn apply(&self, ladder: Ladder) -> Result<Ladder, String> {
         let ids: BTreeMap<&str, usize> =
             ladder.representations().iter().enumerate().map(|(rung, r)| (r.id.as_str(), rung)).collect();
         let by_id = self.rows.iter().all(|row| ids.contains_key(row.representation.as_str()));
@@ -208,7 +188,7 @@ impl Row {
         self.representation.parse().ok().filter(|&rung| rung < ladder.count())
     }
 
-    fn segments(&self, ladder: &Ladder) -> Result<std::ops::Range<usize>, QualityError> {
+    fn segments(&self, ladder: &Ladder) -> Result<std::ops::Range<usize>, String> {
         match self.segment {
             None => Ok(0..ladder.segments()),
             Some(segment) if segment < ladder.segments() => Ok(segment..segment + 1),
@@ -231,7 +211,7 @@ fn column(name: &str) -> Result<Column, String> {
     }
 }
 
-fn row(line: u32, text: &str, columns: &[Column]) -> Result<Row, QualityError> {
+fn row(line: u32, text: &str, columns: &[Column]) -> Result<Row, String> {
     let cells: Vec<&str> = text.split(',').map(str::trim).collect();
     if cells.len() != columns.len() {
         return Err(at(line, format!("{} columns; the header has {}", cells.len(), columns.len())));
@@ -257,8 +237,9 @@ fn unknown(name: &str, ladder: &Ladder) -> String {
     format!("representation \"{}\" is not there; allowed: 0 to {last}, or for all rows {}", cut(name), ids.join(", "))
 }
 
-fn at(line: u32, problem: String) -> QualityError {
-    QualityError { line, problem }
+/// The error with its place; line 0: it has none.
+fn at(line: u32, problem: String) -> String {
+    if line == 0 { problem } else { format!("line {line}: {problem}") }
 }
 
 /// At most 40 characters, on one line.

@@ -8,7 +8,7 @@
 //!    next request. Both are here ([`Arrivals`]); think times are the default, since they slow down with the path as people
 //!    do. The study of the paper takes inter-arrival times.
 //! 2. The paper's "median 50 kB" contradicts its mean and shape (they give 14.85 kB); the mean and shape hold.
-//! 3. Sizes are not capped by default, as in ns-2; `max_bytes` may cap them (the mean falls with it).
+//! 3. Sizes are not capped, as in ns-2.
 //! 4. A request of [`REQUEST_BYTES`] goes to the server first; ns-2's agents send one way, and the object begins at once.
 //! 5. An on period sends a packet at its start and then one per interval while it lasts, at least one; ns-2 rounds the number
 //!    of packets to the nearest.
@@ -39,8 +39,6 @@ pub struct WebModel {
     pub mean_bytes: f64,
     /// Shape of the Pareto sizes, more than 1.
     pub shape: f64,
-    /// Largest size; `None` for no limit.
-    pub max_bytes: Option<u64>,
 }
 
 impl Default for WebModel {
@@ -50,7 +48,6 @@ impl Default for WebModel {
             mean_time: Duration::from_millis(500),
             mean_bytes: 50_000.0,
             shape: 1.2,
-            max_bytes: None,
         }
     }
 }
@@ -93,7 +90,7 @@ impl WebUser {
             Arrivals::ThinkTime => self.next_at = Time::MAX,
             Arrivals::InterArrival => self.schedule(self.next_at),
         }
-        Some((bytes as u64).clamp(1, self.model.max_bytes.unwrap_or(u64::MAX)))
+        Some((bytes as u64).max(1))
     }
 
     pub fn handle_transfer_done(&mut self, now: Time) {
@@ -118,12 +115,6 @@ pub enum Length {
 }
 
 impl Length {
-    pub fn mean(self) -> Duration {
-        match self {
-            Length::Constant(length) | Length::Exponential(length) => length,
-        }
-    }
-
     fn draw(self, stream: &mut Stream) -> Duration {
         match self {
             Length::Constant(length) => length,
@@ -162,7 +153,6 @@ impl OnOffSource {
         source
     }
 
-    /// When the next packet is due.
     pub fn poll_timeout(&self) -> Time {
         self.next_at
     }

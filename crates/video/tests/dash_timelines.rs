@@ -592,7 +592,7 @@ fn settings_that_could_never_start_are_refused() {
 /// runs empty at 3 s; the second comes at 4 s, and with the third request that is told, once.
 #[test]
 fn client_data_of_each_request() {
-    let config = DashConfig { cmcd: CmcdMode::V2, session: "s1".into(), ..DashConfig::default() };
+    let config = DashConfig { cmcd: CmcdMode::V2, ..DashConfig::default() };
     let mut script = Script::of(config, video(&[1000, 2000], 4), abr::build("fixed").unwrap());
     script.connect(0.0, 0).body(1.0, 0, SEGMENT).body(4.0, 1, SEGMENT).body(4.5, 2, SEGMENT);
     let requests: Vec<_> = std::iter::from_fn(|| script.player.poll_action())
@@ -605,7 +605,6 @@ fn client_data_of_each_request() {
         br_kbps: Some(1000),
         tb_kbps: Some(2000),
         d_ms: Some(2000),
-        sid: Some("s1".into()),
         sf: Some(StreamingFormat::Dash),
         st: Some(StreamType::OnDemand),
         ot: Some(ObjectType::Video),

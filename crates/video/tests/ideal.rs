@@ -43,17 +43,6 @@ fn latency_and_rate() {
     near(&arrivals(DashConfig::default(), &link), &[0.6, 1.2, 1.8]);
 }
 
-/// A handshake of 0.1 s per connection; with one per segment: 0.7, 1.4, 2.1 s. 300 B of headers: 0.6 ms more each.
-#[test]
-fn handshakes_and_headers_if_asked_for() {
-    let mut link = IdealLink::constant(Rate::from_bits_per_sec(4_000_000), Duration::from_millis(100)).unwrap();
-    link.counts_handshake = true;
-    let config = DashConfig { connections: Connections::per_segment(), ..DashConfig::default() };
-    near(&arrivals(config.clone(), &link), &[0.7, 1.4, 2.1]);
-    link.counts_headers = true;
-    near(&arrivals(config, &link), &[0.7006, 1.4012, 2.1018]);
-}
-
 /// 2 Mbit/s for 0.5 s: 1 Mbit; nothing until 3 s; 1 Mbit/s: the other in 1 s: 4 s. Then 2 Mbit at 1 Mbit/s: 6 s. The trace starts
 /// over after 8 s: 2 Mbit from 6 s: 8 s.
 #[test]

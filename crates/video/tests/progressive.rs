@@ -754,7 +754,7 @@ proptest! {
         }
         samples.insert(0, Sample { kind: SampleKind::I, size_bytes: 700, presentation: Duration::ZERO, is_reference: true });
         let media = media(samples, time + 40);
-        let total = media.total_bytes();
+        let total = media.total_bytes;
         let mut driver = Driver::start(ProgressivePlayer::new(media.clone(), case.config));
         let (mut clock, mut left) = (0, total);
         for &(gap, bytes) in &case.arrivals {
@@ -762,24 +762,24 @@ proptest! {
             let bytes = bytes.min(left);
             left -= bytes;
             driver.deliver(at(clock), bytes);
-            prop_assert!(driver.player.buffer_level(at(clock)) <= media.duration());
+            prop_assert!(driver.player.buffer_level(at(clock)) <= media.duration);
             prop_assert!(driver.player.buffer_bytes(at(clock)) <= driver.read);
         }
         driver.deliver(at(clock + 500), left);
         driver.finish();
         prop_assert_eq!(driver.read + driver.unread, total);
         // The end may come before the trailing audio is wanted; every picture's bytes have been read.
-        prop_assert!(driver.read >= media.marks().last().unwrap().end_offset);
+        prop_assert!(driver.read >= media.marks.last().unwrap().end_offset);
 
         let events = driver.player.events();
         prop_assert!(events.windows(2).all(|w| w[0].at <= w[1].at));
         let EventKind::Finished { totals, .. } = events.last().unwrap().kind else { panic!("not finished") };
-        prop_assert_eq!(totals.pictures_shown + totals.pictures_discarded, media.pictures().len() as u64);
-        prop_assert_eq!(totals.media_played + totals.media_discarded, media.duration());
+        prop_assert_eq!(totals.pictures_shown + totals.pictures_discarded, media.pictures.len() as u64);
+        prop_assert_eq!(totals.media_played + totals.media_discarded, media.duration);
         let elapsed = events.last().unwrap().at - Time::ZERO;
         prop_assert_eq!(totals.startup + totals.media_played + totals.media_discarded + totals.clock_stopped, elapsed);
 
-        let mut shown_twice = vec![0; media.pictures().len()];
+        let mut shown_twice = vec![0; media.pictures.len()];
         let mut open = (false, false);
         for event in events {
             match event.kind {

@@ -6,7 +6,7 @@ use common::{Driver, at, ms, plain_media};
 use playpath_units::{Duration, Rate};
 use playpath_video::agent::{AgentConfig, AgentPlayer};
 use playpath_video::buffer::BufferSize;
-use playpath_video::p1203::{P1203Settings, p1203_input};
+use playpath_video::p1203::p1203_input;
 use playpath_video::progressive::{Policy, ProgressiveConfig, ProgressivePlayer};
 use playpath_video::quality::Scores;
 use playpath_video::summary::Summary;
@@ -54,7 +54,7 @@ fn rebuffer_session_and_its_p1203_input() {
     assert_eq!((m.stalls.len(), m.discarded, m.underflows), (2, 0, 2));
     near(m.stalled_s(), 0.37);
     near(m.played_s(), 1.0);
-    let input = p1203_input(driver.player.events(), &P1203Settings::default());
+    let input = p1203_input(driver.player.events());
     let expected = serde_json::json!({
         "I11": { "segments": [], "streamId": 1 },
         "I13": { "segments": [{ "bitrate": 80.0, "codec": "h264", "duration": 1.0, "fps": 25.0, "resolution": "416x234",
@@ -145,12 +145,11 @@ fn segmented_session() {
     near(m.mean_rate_kbps().unwrap(), 1590.0);
     near(m.latencies.mean_s().unwrap(), 4.0);
     assert_eq!(m.switches(), 1);
-    let settings = P1203Settings { resolutions: vec![(640, 360), (1280, 720)], ..P1203Settings::default() };
-    let input = p1203_input(log.as_slice(), &settings);
+    let input = p1203_input(log.as_slice());
     // Twice the nominal bytes were declared: measured rates are twice the nominal ones.
     assert_eq!(input["I13"]["segments"][1]["bitrate"], 3700.0);
     assert_eq!(input["I13"]["segments"][2]["start"], 8.0);
-    assert_eq!(input["I13"]["segments"][2]["resolution"], "1280x720");
+    assert_eq!(input["I13"]["segments"][2]["resolution"], "768x432");
     assert_eq!(input["I11"]["segments"][0]["bitrate"], 128.0);
     assert_eq!(input["I23"]["stalling"], serde_json::json!([[0.0, 2.0], [4.0, 0.5]]));
 }

@@ -67,12 +67,6 @@ fn a_closed_loop_waits_for_its_answer_and_an_open_one_does_not() {
     assert!(open.poll_timeout() > first && open.poll_timeout() < Time::MAX);
 }
 
-#[test]
-fn a_cap_holds() {
-    let (sizes, _) = requests(WebModel { max_bytes: Some(100_000), ..WebModel::default() });
-    assert_eq!(sizes.iter().max(), Some(&100_000));
-}
-
 fn packets(model: OnOffModel, until: Time) -> Vec<Time> {
     let mut source = OnOffSource::new(model, Time::ZERO, RootSeed(5).stream("udp"));
     let mut times = Vec::new();

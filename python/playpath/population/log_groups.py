@@ -109,7 +109,9 @@ def _moment(known: Mapping[str, Any]) -> datetime | None:
 
 def moment(value: Any) -> datetime | None:
     """A time as logs write it: a number since 1970 in any unit, ISO 8601 (in UTC where it has no offset), nginx's local time."""
-    text = "" if value is None else str(value).strip(" []")
+    if value is None:
+        return None
+    text = str(value).strip(" []")
     try:
         number = float(text)
     except ValueError:

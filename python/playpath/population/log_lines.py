@@ -85,6 +85,15 @@ def _compile(log_format: str) -> tuple[re.Pattern[str], set[str]]:
     return re.compile(pattern), names
 
 
+def remedy_for(kind: str) -> str:
+    """What to do if no row of a log of this kind can be read."""
+    return {
+        "nginx": "give nginx's log_format with --log-format; it needs $body_bytes_sent and $request_time",
+        "json": "give the meaning of the keys with --fields: session=…, bytes=…, duration_ms=… or throughput_kbps=…, rtt_ms=…",
+        "w3c": "it needs the fields sc-bytes and time-taken",
+    }.get(kind, "give the meaning of the columns with --fields")
+
+
 def w3c(text: str, how: Reading) -> Iterator[Sample | None]:
     """W3C extended logs, as CloudFront and IIS write them."""
     for row in w3c_rows(text.splitlines(), how, required={"sc_bytes", "time_taken"}):

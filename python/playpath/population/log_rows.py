@@ -127,7 +127,7 @@ KNOWN = (
     *(f"throughput_{u}" for u in ("mbps", "kbps", "bps")),
 )
 """The meanings that `--fields` can give a column, besides those of `_ALSO`."""
-_ALSO = ("rtt_ms", "rtt_us", "app_limited")
+_ALSO = ("rtt_ms", "rtt_us", "app_limited", "start_time", "end_time", "first_byte_ms", "min_rtt_ms", "bytes_retrans")
 
 
 def fields_of(text: str) -> dict[str, str]:
@@ -238,6 +238,8 @@ def _is_served(named: Mapping[str, Any]) -> bool:
 
 def number(value: Any) -> float | None:
     """A finite number that is not negative, of a list (CMCD 2) the first one; None otherwise (logs write "-" for "not known")."""
+    if value is None:
+        return None
     value = value[0] if isinstance(value, list) and value else value
     try:
         found = float(value)

@@ -25,7 +25,7 @@ from playpath.base.errors import InputError, unknown_name
 from playpath.base.files import read_text, text_cell
 from playpath.population import known_from
 from playpath.population.log_groups import UNKNOWN, GroupColumns, normal, usual
-from playpath.population.log_lines import Reading, cmcd, is_ss, nginx, objects, table, tcp_info, w3c
+from playpath.population.log_lines import Reading, cmcd, is_ss, nginx, objects, remedy_for, table, tcp_info, w3c
 from playpath.population.log_names import Names
 from playpath.population.log_plausibility import ImplausibleValues
 from playpath.population.log_rows import MIN_BYTES, SERVED_NOTE, Sample, fields_of, has_throughput
@@ -120,11 +120,7 @@ _UNUSED = re.compile(r"\b\w*(?:loss|retrans)\w*\b", re.IGNORECASE)
 
 def _nothing(kind: str, text: str) -> str:
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
-    remedy = {
-        "nginx": "give nginx's log_format with --log-format; it needs $body_bytes_sent and $request_time",
-        "json": "give the meaning of the keys with --fields: session=…, bytes=…, duration_ms=… or throughput_kbps=…, rtt_ms=…",
-        "cmcd": "they have neither mtp nor sid",
-    }.get(kind, "give the meaning of the columns with --fields")
+    remedy = "they have neither mtp nor sid" if kind == "cmcd" else remedy_for(kind)
     return f"read as {kind}, no line has a size and a time, or a throughput; {remedy}; the first is: {first[:120]}"
 
 

@@ -24,7 +24,7 @@ from typing import IO, Any
 from playpath.base.errors import InputError, unknown_name
 from playpath.population import log_counters
 from playpath.population.log_groups import moment, normal
-from playpath.population.log_lines import Reading, is_whole, json_rows, nginx_format, nginx_row, w3c_rows
+from playpath.population.log_lines import Reading, is_whole, json_rows, nginx_format, nginx_row, remedy_for, w3c_rows
 from playpath.population.log_names import Names
 from playpath.population.log_rows import SERVED_NOTE, check_fields, is_below_zero, named_row, number
 
@@ -39,6 +39,8 @@ ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _IDLE_S = 1800.0
 """A session without a request for this long has ended."""
+_LOOKED_AT = 5
+"""Lines by which the kind of a log is told."""
 _LONGEST_S = 600.0
 """Longest transfer; a longer one means that the clock jumped."""
 _FAR_S = 6 * 3600.0
@@ -114,7 +116,20 @@ def sessions(files: Iterable[Path], kind: str, how: Reading, names: Names, fault
             found = True
             yield session
         if not found:
-            raise InputError(f"{file}: no row gives the time of a request, its size and how long it took")
+            raise InputError(f"{file}: {_unreadable(file, kind, how)}")
+
+
+def _unreadable(file: Path, kind: str, how: Reading) -> str:
+    """Why no row of a log could be used, and its first row but headings."""
+    with _opened(file) as lines:
+        rows = [line.strip() for line in itertools.islice((line for line in lines if line.strip()), 20)]
+    what = "no row gives the time of a request, its size and how long it took"
+    if not rows:
+        return f"{what}; the file is empty"
+    kind = _kind(rows[:_LOOKED_AT], how) if kind == "auto" else kind
+    first = next((row for row in rows[kind in ("beacons", "tcpinfo") :] if not row.startswith("#")), "")
+    shown = f"; the first is: {first[:120]}" if first.isprintable() and first else ""
+    return f"{what}; read as {kind}: {remedy_for(kind)}{shown}"
 
 
 @dataclass
@@ -337,9 +352,10 @@ def _opened(file: Path) -> io.TextIOBase:
 
 def _columns(lines: Iterable[str], kind: str, how: Reading, file: Path) -> Columns:
     """Each row as columns, with the function that reads it."""
-    stream = iter(lines)
-    first = next((line for line in stream if line.strip()), "")
-    kind = _kind(first, how) if kind == "auto" else kind
+    rest = iter(lines)
+    head = list(itertools.islice((line for line in rest if line.strip()), _LOOKED_AT)) or [""]
+    first, stream = head[0], itertools.chain(head[1:], rest)
+    kind = _kind(head, how) if kind == "auto" else kind
     if kind in ("beacons", "tcpinfo"):
         yield from _table(first, stream, how)
     elif kind == "json":
@@ -364,14 +380,16 @@ def _chained(first: str, stream: Iterator[str]) -> Iterator[str]:
     yield from (line for line in stream if line.strip())
 
 
-def _kind(first: str, how: Reading) -> str:
+def _kind(head: list[str], how: Reading) -> str:
+    """The kind of a log by its first lines, of which the very first may be cut off in an access log."""
+    first = head[0]
     if how.log_format:
         return "nginx"
     if first.startswith("#"):
         return "w3c"
     if first.lstrip().startswith(("{", "[{")) or first.strip() == "[":
         return "json"
-    return "nginx" if re.search(r'"[A-Z]+ [^"]* HTTP/', first) else "beacons"
+    return "nginx" if any(re.search(r'"[A-Z]+ [^"]* HTTP/', line) for line in head) else "beacons"
 
 
 def _table(head: str, stream: Iterator[str], how: Reading) -> Columns:

@@ -83,7 +83,9 @@ def _loaded(plain: Scenario, settings: Mapping[str, Any], folder: str) -> Scenar
     try:
         return load(plain, set=settings, folder=folder)
     except InputError as error:
-        raise InputError(str(error).replace("set[", "vary[", 1)) from None
+        text = str(error)
+        is_of_choice = any(text.startswith(f'set["{key}') for key in settings)  # or of what is set beside it
+        raise InputError(text.replace("set[", "vary[", 1) if is_of_choice else text) from None
 
 
 def _renamed(variant: Scenario, sender: str, name: str) -> Scenario:

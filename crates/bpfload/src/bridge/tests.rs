@@ -1,6 +1,7 @@
 use super::*;
 use crate::controls::find;
 use playpath_units::Rate;
+use playpath_video::cmcd::MAX_RATE_RATIO;
 use serde_json::json;
 
 /// Head and body of a complete request.
@@ -92,9 +93,9 @@ fn a_claim_is_held_against_the_size_of_what_is_served() {
     let (head, _) = read(&text);
     let question = Question::of(&head, "").unwrap();
     let cmcd = parse_headers(head.fields.iter().map(|(name, value)| (&**name, &**value))).cmcd;
-    let (mut view, mut warnings) = (ServerView::new(Limits::default()), Vec::new());
+    let (mut view, mut warnings) = (ServerView::default(), Vec::new());
     let hints = view.handle_request(&cmcd, question.object_bytes(), &mut warnings).unwrap();
-    assert_eq!(hints.video_rate, Rate::from_bits_per_sec_f64(5_240e3 * Limits::default().max_rate_ratio));
+    assert_eq!(hints.video_rate, Rate::from_bits_per_sec_f64(5_240e3 * MAX_RATE_RATIO));
     assert_eq!(warnings.len(), 1);
     fs::remove_file(&file).unwrap();
     assert_eq!(size(""), None);

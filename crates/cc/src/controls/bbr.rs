@@ -129,7 +129,6 @@ enum Recovery {
     Timeout,
 }
 
-/// BBR version 1.
 pub struct Bbr {
     mode: Mode,
     cwnd: f64,

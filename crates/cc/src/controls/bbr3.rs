@@ -155,7 +155,6 @@ enum Recovery {
     Timeout,
 }
 
-/// BBR version 3.
 pub struct Bbr3 {
     state: State,
     settings: Settings,

@@ -15,7 +15,7 @@ use crate::parts::reno::{Reno, RenoBased};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, EcnUse, Entry};
-use crate::{Ack, CongestionEvent, CongestionSignal, ParamSpec, Params, View};
+use crate::{Ack, CongestionEvent, CongestionSignal, ParamSpec, View};
 
 pub static ENTRY: Entry = Entry {
     name: "dctcp",
@@ -33,19 +33,16 @@ pub static ENTRY: Entry = Entry {
     in_kernel: None,
     is_coupled: false,
     behaviour: Behaviour { ecn: EcnUse::Counts, ..Behaviour::LOSS_BASED },
-    build: |params, initial_window| Box::new(Dctcp::new(params, initial_window)),
+    build: |params, initial_window| {
+        // RFC 8257 §3.3: alpha begins at 1.
+        let marks = MarkedShare::new(1.0, params.number("gain"));
+        Box::new(Dctcp { reno: Reno::new(params, initial_window), marks })
+    },
 };
 
 pub struct Dctcp {
     reno: Reno,
     marks: MarkedShare,
-}
-
-impl Dctcp {
-    fn new(params: &Params, initial_window: f64) -> Dctcp {
-        // RFC 8257 §3.3: alpha begins at 1.
-        Dctcp { reno: Reno::new(params, initial_window), marks: MarkedShare::new(1.0, params.number("gain")) }
-    }
 }
 
 impl RenoBased for Dctcp {

@@ -11,12 +11,12 @@
 //! Units: packets; l in bytes. The increase may be negative; the window never falls below 1. Tested here by worked examples,
 //! and on a fluid model of two paths in `tests/comparisons.rs`.
 
+use crate::ParamSpec;
 use crate::kernel::{InKernel, Law, PHASES};
 use crate::parts::coupled::{Coupled, Coupling, GROUP, LAW_DETAILS, Path, Paths};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
-use crate::{ParamSpec, Params};
 
 pub static ENTRY: Entry = Entry {
     name: "olia",
@@ -38,7 +38,10 @@ pub static ENTRY: Entry = Entry {
     in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: true,
     behaviour: Behaviour::DELAY_BASED,
-    build: |params, initial_window| Box::new(Coupled::new(Olia::new(params), params, initial_window)),
+    build: |params, initial_window| {
+        let rule = Olia { best_by_draft: params.word("best_path") == "draft" };
+        Box::new(Coupled::new(rule, params, initial_window))
+    },
 };
 
 /// The eBPF control.
@@ -56,10 +59,6 @@ struct Olia {
 }
 
 impl Olia {
-    fn new(params: &Params) -> Olia {
-        Olia { best_by_draft: params.word("best_path") == "draft" }
-    }
-
     fn quality(&self, path: &Path) -> f64 {
         let l = path.sibling.bytes_between_losses.max(path.sibling.bytes_since_loss) as f64;
         if self.best_by_draft { l * l / path.rtt } else { l / (path.rtt * path.rtt) }

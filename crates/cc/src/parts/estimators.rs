@@ -28,7 +28,6 @@ pub struct Windowed<T, const IS_MAX: bool> {
 }
 
 impl<T: Copy + PartialOrd, const IS_MAX: bool> Windowed<T, IS_MAX> {
-    /// Nothing seen.
     pub const fn new() -> Self {
         Windowed { best: [None; 3] }
     }
@@ -130,7 +129,6 @@ impl MaxRate {
     /// Round trips that a sample stays.
     const ROUNDS: u64 = 10;
 
-    /// Nothing seen.
     pub const fn new() -> MaxRate {
         MaxRate { max: WindowedMax::new(), round: 0 }
     }
@@ -166,7 +164,6 @@ impl CapProbe {
     /// dispersion themselves.
     const MAX_GAP: f64 = 0.25;
 
-    /// Nothing seen.
     pub const fn new() -> CapProbe {
         CapProbe { best: None, previous: None }
     }

@@ -51,7 +51,6 @@ struct Conservative {
 }
 
 impl HyStartPlusPlus {
-    /// Before the first round.
     pub fn new() -> HyStartPlusPlus {
         HyStartPlusPlus {
             last_round_min_rtt: Duration::MAX,

@@ -90,7 +90,6 @@ pub trait RenoBased: Send {
         self.reno_mut().windows.reduce_to(window, event.signal);
     }
 
-    /// The retransmission timer expired.
     fn collapse(&mut self, view: &View, event: &Rto) {
         let window = self.remaining(view) * self.reno().reducible_at_rto(event);
         self.reno_mut().collapse(window, event);

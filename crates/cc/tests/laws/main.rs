@@ -471,7 +471,6 @@ fn report_to_slack(replay: &mut Replay, view: &View, level_ms: Option<u64>, repo
         object_bytes: Some(250_000),
         object_duration: Some(Duration::from_secs(1)),
         top_rate: Some(Rate::from_bits_per_sec(if is_best { 2_000_000 } else { 4_000_000 })),
-        ..AppParameters::default()
     };
     let number = |x: u64| ParamValue::Number(x as f64);
     let free = reported.playout_buffer_free_bytes.unwrap_or(u64::from(u32::MAX));

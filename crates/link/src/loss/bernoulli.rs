@@ -23,7 +23,6 @@ config! {
     }
 }
 
-/// Independent loss at work.
 #[derive(Clone, Debug)]
 pub struct Bernoulli {
     loss: f64,

@@ -56,7 +56,6 @@ macro_rules! losses {
                     $(LossConfig::$model(config) => config.params(),)+
                 }
             }
-            /// Share of lost packets in the long run.
             pub fn mean_loss(&self) -> f64 {
                 match self {
                     LossConfig::None => 0.0,

@@ -24,7 +24,7 @@ config! {
 
 impl Setting for Arc<LossPattern> {
     fn read(text: &str) -> Result<Arc<LossPattern>, String> {
-        LossPattern::parse(text).map(Arc::new).map_err(|error| error.to_string())
+        LossPattern::parse(text).map(Arc::new)
     }
     fn text(&self) -> String {
         self.to_string()
@@ -59,7 +59,6 @@ impl LossProcess for Pattern {
     }
 }
 
-/// Which packets of a sequence are lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LossPattern(Vec<bool>);
 
@@ -68,15 +67,15 @@ const MAX_LENGTH: usize = 10_000_000;
 
 impl LossPattern {
     /// A pattern of one flag per packet, `true` = lost. Errors: empty.
-    pub fn new(lost: Vec<bool>) -> Result<LossPattern, LossPatternError> {
+    pub fn new(lost: Vec<bool>) -> Result<LossPattern, String> {
         if lost.is_empty() {
-            return Err(LossPatternError { line: 0, problem: "the pattern is empty".into() });
+            return Err("loss pattern: the pattern is empty".into());
         }
         Ok(LossPattern(lost))
     }
 
     /// Parse a text in either form. Errors: the line and the reason.
-    pub fn parse(text: &str) -> Result<LossPattern, LossPatternError> {
+    pub fn parse(text: &str) -> Result<LossPattern, String> {
         let lines = || text.lines().zip(1..).map(|(l, i)| (i, l.split('#').next().unwrap_or("").trim()));
         match lines().find(|(_, l)| !l.is_empty()) {
             Some((_, first)) if first.starts_with("length") => parse_indices(lines()),
@@ -95,7 +94,6 @@ impl LossPattern {
         self.0[position]
     }
 
-    /// Share of lost packets.
     pub fn mean_loss(&self) -> f64 {
         self.0.iter().filter(|lost| **lost).count() as f64 / self.0.len() as f64
     }
@@ -108,60 +106,39 @@ impl fmt::Display for LossPattern {
     }
 }
 
-fn parse_flags<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<LossPattern, LossPatternError> {
+fn parse_flags<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<LossPattern, String> {
     let mut lost = Vec::new();
     for (line, text) in lines {
         for c in text.chars().filter(|c| !c.is_whitespace()) {
             match c {
                 '0' => lost.push(false),
                 '1' => lost.push(true),
-                _ => return Err(LossPatternError::at(line, format!("{c:?} is neither 0 nor 1"))),
+                _ => return Err(problem(line, format!("{c:?} is neither 0 nor 1"))),
             }
         }
     }
     LossPattern::new(lost)
 }
 
-fn parse_indices<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<LossPattern, LossPatternError> {
+fn parse_indices<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<LossPattern, String> {
     let mut lost: Vec<bool> = Vec::new();
     for (line, text) in lines.filter(|(_, text)| !text.is_empty()) {
         let number = text.strip_prefix("length").unwrap_or(text).trim();
-        let number: usize =
-            number.parse().map_err(|_| LossPatternError::at(line, format!("{number:?} is not a packet number")))?;
+        let number: usize = number.parse().map_err(|_| problem(line, format!("{number:?} is not a packet number")))?;
         if lost.is_empty() {
             if number == 0 || number > MAX_LENGTH {
-                return Err(LossPatternError::at(line, format!("length {number} is not within 1 to {MAX_LENGTH}")));
+                return Err(problem(line, format!("length {number} is not within 1 to {MAX_LENGTH}")));
             }
             lost = vec![false; number];
         } else if let Some(slot) = lost.get_mut(number) {
             *slot = true;
         } else {
-            return Err(LossPatternError::at(line, format!("packet {number} is not below the length {}", lost.len())));
+            return Err(problem(line, format!("packet {number} is not below the length {}", lost.len())));
         }
     }
     LossPattern::new(lost)
 }
 
-/// An invalid loss pattern: the line and the reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LossPatternError {
-    /// Line, counted from 1; 0 for the whole text.
-    pub line: usize,
-    pub problem: String,
+fn problem(line: usize, problem: String) -> String {
+    format!("loss pattern, line {line}: {problem}")
 }
-
-impl LossPatternError {
-    fn at(line: usize, problem: String) -> LossPatternError {
-        LossPatternError { line, problem }
-    }
-}
-
-impl fmt::Display for LossPatternError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(f, "loss pattern: {}", self.problem),
-            line => write!(f, "loss pattern, line {line}: {}", self.problem),
-        }
-    }
-}
-impl std::error::Error for LossPatternError {}

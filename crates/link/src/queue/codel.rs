@@ -92,8 +92,9 @@ impl CoDelRule {
     /// Linux `codel_dequeue`: a packet that leaves and was not marked by the control law.
     fn is_above_ce_threshold<P: Packet>(&self, now: Time, packet: Queued, store: &Store<P>) -> bool {
         let is_above = self.ce_threshold.0.is_some_and(|threshold| now.saturating_since(packet.arrival) > threshold);
-        let may_mark =
-            || if self.ce_threshold_ect1 { store.is_low_latency(packet) } else { store.is_ecn_capable(packet) };
+        let may_mark = || {
+            if self.ce_threshold_ect1 { store.get(packet).is_low_latency() } else { store.get(packet).is_ecn_capable() }
+        };
         is_above && may_mark()
     }
 
@@ -105,7 +106,6 @@ impl CoDelRule {
 
 /// The queue that the control law acts on: a whole queue, or one flow of FQ-CoDel.
 pub(super) trait PacketSource {
-    /// The oldest packet.
     fn pop(&mut self) -> Option<Queued>;
     fn bytes(&self) -> u64;
 }
@@ -130,11 +130,6 @@ pub(super) struct CoDelState {
     dropping: bool,
 }
 
-struct Candidate {
-    packet: Option<Queued>,
-    ok_to_drop: bool,
-}
-
 impl CoDelState {
     /// The next packet to send (RFC 8289, 5.5).
     pub(super) fn dequeue<P: Packet>(
@@ -144,43 +139,43 @@ impl CoDelState {
         source: &mut impl PacketSource,
         store: &mut Store<P>,
     ) -> Option<Queued> {
-        let mut candidate = self.take(rule, now, source);
+        let (mut packet, mut ok_to_drop) = self.take(rule, now, source);
         if self.dropping {
-            self.dropping = candidate.ok_to_drop;
+            self.dropping = ok_to_drop;
             while self.dropping && now >= self.drop_next {
                 self.count = self.count.saturating_add(1);
-                let sent = self.drop_or_mark(rule, candidate.packet, store);
+                let sent = self.drop_or_mark(rule, packet, store);
                 if sent.is_some() {
                     self.drop_next = rule.control_law(self.drop_next, self.count);
                     return sent;
                 }
-                candidate = self.take(rule, now, source);
-                self.dropping = candidate.ok_to_drop;
+                (packet, ok_to_drop) = self.take(rule, now, source);
+                self.dropping = ok_to_drop;
                 if self.dropping {
                     self.drop_next = rule.control_law(self.drop_next, self.count);
                 }
             }
-        } else if candidate.ok_to_drop {
-            let sent = self.drop_or_mark(rule, candidate.packet, store);
+        } else if ok_to_drop {
+            let sent = self.drop_or_mark(rule, packet, store);
             self.enter_dropping(rule, now);
             if sent.is_some() {
                 return sent;
             }
-            candidate = self.take(rule, now, source);
+            packet = self.take(rule, now, source).0;
         }
-        if let Some(packet) = candidate.packet
+        if let Some(packet) = packet
             && rule.is_above_ce_threshold(now, packet, store)
         {
             store.mark_packet(packet);
         }
-        candidate.packet
+        packet
     }
 
     /// The oldest packet, and whether the queue has been too slow for an interval (RFC 8289, 5.6).
-    fn take(&mut self, rule: &CoDelRule, now: Time, source: &mut impl PacketSource) -> Candidate {
+    fn take(&mut self, rule: &CoDelRule, now: Time, source: &mut impl PacketSource) -> (Option<Queued>, bool) {
         let Some(packet) = source.pop() else {
             self.first_above_time = None;
-            return Candidate { packet: None, ok_to_drop: false };
+            return (None, false);
         };
         let mut ok_to_drop = false;
         if now.saturating_since(packet.arrival) < rule.target || source.bytes() <= rule.max_packet_bytes {
@@ -190,7 +185,7 @@ impl CoDelState {
         } else {
             self.first_above_time = Some(now + rule.interval);
         }
-        Candidate { packet: Some(packet), ok_to_drop }
+        (Some(packet), ok_to_drop)
     }
 
     /// The packet itself if it was marked; nothing if it was dropped.
@@ -201,7 +196,7 @@ impl CoDelState {
         store: &mut Store<P>,
     ) -> Option<Queued> {
         let packet = packet.expect("only a packet can be ok to drop");
-        if rule.ecn && store.is_ecn_capable(packet) {
+        if rule.ecn && store.get(packet).is_ecn_capable() {
             store.mark_packet(packet);
             return Some(packet);
         }

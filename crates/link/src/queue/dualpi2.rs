@@ -75,14 +75,9 @@ pub(crate) struct DualPi2 {
     classic_credit: f64,
     /// For each waiting low-latency packet, in order, whether it is exempt from the step. Empty without `min_qlen_step`.
     spared: VecDeque<bool>,
-    counts: ByClass,
+    low_latency_stats: ClassStats,
+    classic_stats: ClassStats,
     stream: Stream,
-}
-
-#[derive(Default)]
-struct ByClass {
-    low_latency: ClassStats,
-    classic: ClassStats,
 }
 
 /// The part of the state that an update changes.
@@ -155,7 +150,7 @@ impl DualPi2 {
         let coupled = base * f64::from(self.config.coupling);
         // RFC 9332, 4.2.2: once marking says no more, the queues are dropped from alike.
         if coupled > 1.0 && self.stream.chance(base * base) {
-            self.counts.low_latency.dropped.add_packet(packet.wire_bytes);
+            self.low_latency_stats.dropped.add_packet(packet.wire_bytes);
             store.drop_packet(DropCause::Aqm, packet);
             return None;
         }
@@ -163,7 +158,7 @@ impl DualPi2 {
         if is_marked {
             store.mark_packet(packet);
         }
-        self.counts.low_latency.note_sent(packet.wire_bytes, waited, is_marked);
+        self.low_latency_stats.note_sent(packet.wire_bytes, waited, is_marked);
         if self.classic.packets() > 0 {
             self.classic_credit += self.config.classic_protection.get() * f64::from(packet.wire_bytes);
         }
@@ -180,14 +175,14 @@ impl DualPi2 {
         };
         if is_congested {
             let is_overloaded = self.controller.probability * f64::from(self.config.coupling) > 1.0;
-            if is_overloaded || !store.is_ecn_capable(packet) {
-                self.counts.classic.dropped.add_packet(packet.wire_bytes);
+            if is_overloaded || !store.get(packet).is_ecn_capable() {
+                self.classic_stats.dropped.add_packet(packet.wire_bytes);
                 store.drop_packet(DropCause::Aqm, packet);
                 return None;
             }
             store.mark_packet(packet);
         }
-        self.counts.classic.note_sent(packet.wire_bytes, now.saturating_since(packet.arrival), is_congested);
+        self.classic_stats.note_sent(packet.wire_bytes, now.saturating_since(packet.arrival), is_congested);
         if self.low_latency.packets() > 0 {
             self.classic_credit -= (1.0 - self.config.classic_protection.get()) * f64::from(packet.wire_bytes);
         }
@@ -225,7 +220,8 @@ impl QueueDiscipline for DualPi2 {
             next_update: Time::ZERO + config.update_interval,
             classic_credit: initial_credit(config.classic_protection.get()),
             spared: VecDeque::new(),
-            counts: ByClass::default(),
+            low_latency_stats: ClassStats::default(),
+            classic_stats: ClassStats::default(),
             stream,
         })
     }
@@ -233,9 +229,9 @@ impl QueueDiscipline for DualPi2 {
     #[inline]
     fn enqueue<P: Packet>(&mut self, _now: Time, packet: Queued, store: &mut Store<P>) {
         // No update: it looks at who waits, which no arrival at its time or later changes.
-        let is_low_latency = store.is_low_latency(packet);
+        let is_low_latency = store.get(packet).is_low_latency();
         if !self.limit.admits(self.packets(), self.bytes(), packet.wire_bytes) {
-            let counts = if is_low_latency { &mut self.counts.low_latency } else { &mut self.counts.classic };
+            let counts = if is_low_latency { &mut self.low_latency_stats } else { &mut self.classic_stats };
             counts.dropped.add_packet(packet.wire_bytes);
             return store.drop_packet(DropCause::QueueFull, packet);
         }
@@ -280,8 +276,8 @@ impl QueueDiscipline for DualPi2 {
             let waiting = Count { packets: u64::from(queue.packets()), bytes: queue.bytes() };
             ClassStats { arrived: counts.sent + counts.dropped + waiting, ..counts }
         };
-        let low_latency = with_arrived(self.counts.low_latency, &self.low_latency);
-        [Some(("low_latency", low_latency)), Some(("classic", with_arrived(self.counts.classic, &self.classic)))]
+        let low_latency = with_arrived(self.low_latency_stats, &self.low_latency);
+        [Some(("low_latency", low_latency)), Some(("classic", with_arrived(self.classic_stats, &self.classic)))]
     }
 }
 

@@ -18,7 +18,6 @@ impl Fifo {
         self.bytes += u64::from(packet.wire_bytes);
         self.entries.push_back(packet);
     }
-    /// The oldest packet.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Queued> {
         let packet = self.entries.pop_front()?;

@@ -15,7 +15,7 @@
 //! Tested: byte-fair shares with unequal packet sizes, priority of a sparse flow, drop from the fattest, conservation.
 
 use super::codel::{CeThreshold, CoDelRule, CoDelState, PacketSource};
-use super::{Limit, QueueDiscipline};
+use super::{Fifo, Limit, QueueDiscipline};
 use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
@@ -46,7 +46,6 @@ pub(crate) struct FqCoDel {
     flows: Vec<Flow>,
     new_flows: VecDeque<u32>,
     old_flows: VecDeque<u32>,
-    pool: Pool,
     packets: u32,
     bytes: u64,
     limit: Limit,
@@ -57,15 +56,12 @@ pub(crate) struct FqCoDel {
 }
 
 struct Flow {
-    head: u32,
-    tail: u32,
-    bytes: u64,
+    fifo: Fifo,
     deficit: i64,
     is_listed: bool,
     codel: CoDelState,
 }
 
-const NONE: u32 = u32::MAX;
 /// An Ethernet frame, with which CoDel drops nothing (RFC 8289, 4.4): Linux's `cparams.mtu` is `psched_mtu`, whatever the quantum.
 const FULL_PACKET_BYTES: u64 = 1514;
 
@@ -80,25 +76,20 @@ impl FqCoDel {
 
     /// RFC 8290, 4.1: make room at the expense of the fattest flow.
     fn drop_from_fattest<P: Packet>(&mut self, store: &mut Store<P>) {
-        let fattest = (0..self.flows.len()).max_by_key(|&i| (self.flows[i].bytes, usize::MAX - i));
+        let fattest = (0..self.flows.len()).max_by_key(|&i| (self.flows[i].fifo.bytes(), usize::MAX - i));
         let fattest = fattest.expect("there is at least one flow");
-        let half = self.flows[fattest].bytes / 2;
+        let half = self.flows[fattest].fifo.bytes() / 2;
         for _ in 0..self.drop_batch {
             let Some(packet) = self.source(fattest).pop() else { break };
             store.drop_packet(DropCause::QueueFull, packet);
-            if self.flows[fattest].bytes <= half {
+            if self.flows[fattest].fifo.bytes() <= half {
                 break;
             }
         }
     }
 
     fn source(&mut self, flow: usize) -> FlowSource<'_> {
-        FlowSource {
-            flow: &mut self.flows[flow],
-            pool: &mut self.pool,
-            packets: &mut self.packets,
-            total_bytes: &mut self.bytes,
-        }
+        FlowSource { fifo: &mut self.flows[flow].fifo, packets: &mut self.packets, total_bytes: &mut self.bytes }
     }
 
     /// The flow whose turn it is, and whether it is a new one.
@@ -135,13 +126,11 @@ impl QueueDiscipline for FqCoDel {
         let rule = CoDelRule { target, interval, max_packet_bytes, ecn, ce_threshold, ce_threshold_ect1 };
         let (limit, rule) = (Limit::resolve_for_aqm(config.limit, link)?, rule.checked()?);
         ce_threshold.checked("fq_codel", &limit, config.limit, link)?;
-        let flow =
-            || Flow { head: NONE, tail: NONE, bytes: 0, deficit: 0, is_listed: false, codel: CoDelState::default() };
+        let flow = || Flow { fifo: Fifo::new(), deficit: 0, is_listed: false, codel: CoDelState::default() };
         Ok(FqCoDel {
             flows: std::iter::repeat_with(flow).take(config.flows as usize).collect(),
             new_flows: VecDeque::new(),
             old_flows: VecDeque::new(),
-            pool: Pool { links: Vec::new(), free: NONE },
             packets: 0,
             bytes: 0,
             limit,
@@ -153,12 +142,11 @@ impl QueueDiscipline for FqCoDel {
     }
 
     fn enqueue<P: Packet>(&mut self, _now: Time, packet: Queued, store: &mut Store<P>) {
-        let index = self.flow_of(store.flow_hash(packet));
+        let index = self.flow_of(store.get(packet).flow_hash());
         self.packets += 1;
         self.bytes += u64::from(packet.wire_bytes);
         let flow = &mut self.flows[index];
-        flow.bytes += u64::from(packet.wire_bytes);
-        self.pool.append(&mut flow.head, &mut flow.tail, packet);
+        flow.fifo.push(packet);
         if !flow.is_listed {
             flow.is_listed = true;
             flow.deficit = self.quantum;
@@ -207,69 +195,20 @@ impl QueueDiscipline for FqCoDel {
 
 /// One flow's packets; also updates the totals.
 struct FlowSource<'a> {
-    flow: &'a mut Flow,
-    pool: &'a mut Pool,
+    fifo: &'a mut Fifo,
     packets: &'a mut u32,
     total_bytes: &'a mut u64,
 }
 
 impl PacketSource for FlowSource<'_> {
     fn pop(&mut self) -> Option<Queued> {
-        let packet = self.pool.take_first(&mut self.flow.head, &mut self.flow.tail)?;
-        let bytes = u64::from(packet.wire_bytes);
-        self.flow.bytes -= bytes;
-        *self.total_bytes -= bytes;
+        let packet = self.fifo.pop()?;
+        *self.total_bytes -= u64::from(packet.wire_bytes);
         *self.packets -= 1;
         Some(packet)
     }
     /// Of all flows (difference 4): Linux gives `codel_dequeue` the `backlog` of the whole qdisc.
     fn bytes(&self) -> u64 {
         *self.total_bytes
-    }
-}
-
-/// Linked lists in storage shared by all flows. Grows to the largest number of packets held and then allocates no more.
-struct Pool {
-    links: Vec<ChainLink>,
-    free: u32,
-}
-
-#[derive(Clone, Copy)]
-struct ChainLink {
-    packet: Queued,
-    next: u32,
-}
-
-impl Pool {
-    fn append(&mut self, head: &mut u32, tail: &mut u32, packet: Queued) {
-        let link = ChainLink { packet, next: NONE };
-        let index = self.free;
-        let index = if index == NONE {
-            self.links.push(link);
-            (self.links.len() - 1) as u32
-        } else {
-            self.free = self.links[index as usize].next;
-            self.links[index as usize] = link;
-            index
-        };
-        if *head == NONE {
-            *head = index;
-        } else {
-            self.links[*tail as usize].next = index;
-        }
-        *tail = index;
-    }
-
-    fn take_first(&mut self, head: &mut u32, tail: &mut u32) -> Option<Queued> {
-        let index = *head;
-        let link = self.links.get_mut(index as usize)?;
-        let packet = link.packet;
-        *head = link.next;
-        link.next = self.free;
-        self.free = index;
-        if *head == NONE {
-            *tail = NONE;
-        }
-        Some(packet)
     }
 }

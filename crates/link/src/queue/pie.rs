@@ -113,7 +113,7 @@ impl Pie {
             return Verdict::Accept;
         }
         let may_mark =
-            self.config.ecn && store.is_ecn_capable(packet) && probability <= self.config.ecn_threshold.get();
+            self.config.ecn && store.get(packet).is_ecn_capable() && probability <= self.config.ecn_threshold.get();
         if may_mark { Verdict::Mark } else { Verdict::Drop }
     }
 

@@ -58,22 +58,6 @@ config! {
 }
 
 impl RedConfig {
-    /// The configuration of the 1993 paper: counted in packets, thresholds 5 and 15, w 0.002, max_p 0.02, neither gentle nor wait.
-    pub fn floyd_1993(limit: QueueLimit) -> RedConfig {
-        RedConfig {
-            limit,
-            queue_unit: RedUnit::Packets,
-            drop_unit: RedUnit::Packets,
-            min_threshold_packets: Some(5.0),
-            max_threshold_packets: Some(15.0),
-            queue_weight: Some(0.002),
-            max_p: 0.02,
-            gentle: false,
-            wait: false,
-            ..RedConfig::default()
-        }
-    }
-
     fn resolve(&self, link: LinkFacts) -> Result<RedRule, LinkError> {
         let mean = f64::from(self.mean_packet_bytes);
         // An unlimited server never queues: there any rate does.
@@ -168,7 +152,7 @@ impl Red {
                 self.restart_count(1, packet);
             } else if self.drops_at_random(packet) {
                 self.restart_count(0, packet);
-                let may_mark = self.config.ecn && store.is_ecn_capable(packet);
+                let may_mark = self.config.ecn && store.get(packet).is_ecn_capable();
                 verdict = if may_mark { Verdict::Mark } else { Verdict::Drop(DropCause::Aqm) };
             }
         } else {

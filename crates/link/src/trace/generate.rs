@@ -88,10 +88,6 @@ config! {
 
 impl Generate for Markov {
     fn generate(&self, stream: &mut Stream) -> Result<RateTrace, TraceError> {
-        if self.rates.is_empty() {
-            return Err(TraceError::whole("a Markov trace needs at least one rate"));
-        }
-        require_positive("mean stay", self.mean_stay)?;
         steps_of("mean_stay", self.mean_stay, self.duration)?;
         let mut walk = Walk::new(self.rates.len(), stream);
         let mut steps = Vec::new();
@@ -150,11 +146,6 @@ config! {
 impl Generate for LteLike {
     fn generate(&self, stream: &mut Stream) -> Result<RateTrace, TraceError> {
         const STEP: Duration = Duration::from_millis(100);
-        require_positive("correlation", self.correlation)?;
-        require_positive("outage", self.outage)?;
-        if !(self.variation >= 0.0 && self.variation.is_finite()) {
-            return Err(TraceError::whole(format!("variation {} is not a number of 0 or more", self.variation)));
-        }
         // Log-normal: variation² = exp(sigma²) − 1, mean = exp(mu + sigma²/2).
         let sigma = libm::sqrt(libm::log(1.0 + self.variation * self.variation));
         let keep = libm::exp(-STEP.ratio(self.correlation));
@@ -207,7 +198,6 @@ impl Generate for WifiLike {
     fn generate(&self, stream: &mut Stream) -> Result<RateTrace, TraceError> {
         const STEP: Duration = Duration::from_millis(20);
         const MODULATIONS: [f64; 8] = [6.5, 13.0, 19.5, 26.0, 39.0, 52.0, 58.5, 65.0];
-        require_positive("mean stay", self.mean_stay)?;
         let max = self.max_rate.as_bits_per_sec() as f64;
         let leave_chance = STEP.ratio(self.mean_stay).min(1.0);
         let mut walk = Walk::new(MODULATIONS.len(), stream);
@@ -236,8 +226,4 @@ fn steps_of(what: &str, step: Duration, duration: Duration) -> Result<u64, Trace
         return Err(TraceError::whole(problem));
     }
     Ok(steps)
-}
-
-fn require_positive(what: &str, length: Duration) -> Result<(), TraceError> {
-    if length.is_zero() { Err(TraceError::whole(format!("{what} is 0 s; it must be above 0"))) } else { Ok(()) }
 }

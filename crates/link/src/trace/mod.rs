@@ -14,7 +14,6 @@ pub use format::TraceFormat;
 pub use opportunity_trace::{BYTES_PER_OPPORTUNITY, OpportunityTrace};
 use playpath_units::{Duration, Rate, Time};
 pub use rate_trace::RateTrace;
-use std::fmt;
 use std::sync::Arc;
 
 use crate::ServerConfig;
@@ -165,7 +164,8 @@ fn content_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(without_comments).filter(|(_, line)| !line.is_empty())
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("trace{}: {problem}", if *line == 0 { String::new() } else { format!(", line {line}") })]
 pub struct TraceError {
     /// Line of the text, counted from 1; 0 if it is about the whole trace.
     pub line: usize,
@@ -181,13 +181,3 @@ impl TraceError {
         TraceError { line, problem: problem.into() }
     }
 }
-
-impl fmt::Display for TraceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(f, "trace: {}", self.problem),
-            line => write!(f, "trace, line {line}: {}", self.problem),
-        }
-    }
-}
-impl std::error::Error for TraceError {}

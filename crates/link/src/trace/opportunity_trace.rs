@@ -74,7 +74,7 @@ impl OpportunityTrace {
 
     /// Averaged over steps of `bin`; the last step may be shorter. An opportunity belongs to the step that ends with it.
     /// Errors: a bin of zero, or more steps than anyone can use.
-    pub(super) fn to_rate(&self, bin: Duration) -> Result<RateTrace, TraceError> {
+    pub fn to_rate(&self, bin: Duration) -> Result<RateTrace, TraceError> {
         if bin.is_zero() || self.period.as_nanos() / bin.as_nanos() > MAX_ENTRIES {
             return Err(TraceError::whole(format!("{} cannot be cut into steps of {bin}", self.period)));
         }

@@ -1,7 +1,7 @@
 //! A packet for tests, and a link driven to its end.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use playpath_link::{DropTailConfig, EcnField, Link, LinkConfig, Packet, QueueConfig};
+use playpath_link::{DropTailConfig, EcnField, Link, LinkConfig, Packet, QueueConfig, RedConfig, RedUnit};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, QueueLimit, Rate, Time};
 
@@ -82,4 +82,20 @@ pub fn run_out(link: &mut Link<TestPacket>) -> Vec<(Time, TestPacket)> {
         assert!(link.poll_timeout() > now, "the timeout moves on");
     }
     delivered
+}
+
+/// The configuration of the 1993 paper: counted in packets, thresholds 5 and 15, w 0.002, max_p 0.02, neither gentle nor wait.
+pub fn floyd_1993(limit: QueueLimit) -> RedConfig {
+    RedConfig {
+        limit,
+        queue_unit: RedUnit::Packets,
+        drop_unit: RedUnit::Packets,
+        min_threshold_packets: Some(5.0),
+        max_threshold_packets: Some(15.0),
+        queue_weight: Some(0.002),
+        max_p: 0.02,
+        gentle: false,
+        wait: false,
+        ..RedConfig::default()
+    }
 }

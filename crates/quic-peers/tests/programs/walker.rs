@@ -19,7 +19,7 @@ use playpath_shell::{monotonic_nanos, timespec};
 use playpath_transport::codec::quic::Reader;
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
-use playpath_video::p1203::{P1203Settings, p1203_input};
+use playpath_video::p1203::p1203_input;
 use playpath_video::{Action, ConnectionId, Delivery, Player, Request, RequestId};
 use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, StreamId, TransportConfig,
@@ -292,7 +292,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let events = walker.player.events();
     let reported = json!({
         "events": events,
-        "p1203": p1203_input(events, &P1203Settings::default()),
+        "p1203": p1203_input(events),
         "elapsed_s": walker.now().as_secs_f64(),
         "body_bytes": walker.body_bytes,
         "read_bytes": walker.body_bytes,

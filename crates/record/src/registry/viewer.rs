@@ -6,7 +6,6 @@ use super::{BASE, Metric, share};
 use crate::fairness::jain_index;
 use crate::p1203::{P1203, p1203};
 use crate::qoe::{QoeWeights, p1203_stalling_factor, qoe_linear};
-use playpath_video::p1203::P1203Settings;
 use playpath_video::quality::Measure;
 use playpath_video::summary::Summary;
 
@@ -386,7 +385,7 @@ fn watched_s(summary: &Summary) -> Option<f64> {
 }
 
 fn quality(summary: &Summary) -> Option<P1203> {
-    summary.has_pictures().then(|| p1203(summary, &P1203Settings::default())).flatten()
+    summary.has_pictures().then(|| p1203(summary)).flatten()
 }
 
 fn has_segments(summary: &Summary) -> bool {

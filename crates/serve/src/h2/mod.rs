@@ -103,8 +103,8 @@ pub struct Http2 {
     decoder: Decoder,
     has_preface: bool,
     has_settings: bool,
-    /// When the frame began to come, or the field section, that is not complete.
-    begun: Option<Time>,
+    /// When what has begun and is not complete began to come: a frame that is no part of a body, or a field section.
+    pub begun: Option<Time>,
     /// A field section that goes on in the next frame, its stream, and whether that ends with it.
     section: Option<(u32, bool, Vec<u8>)>,
     streams: BTreeMap<u32, Stream>,
@@ -148,13 +148,8 @@ impl Default for Http2 {
 }
 
 impl Http2 {
-    /// No request is under way.
     pub fn is_idle(&self) -> bool {
         self.streams.is_empty()
-    }
-    /// When what has begun and is not complete began to come: a frame that is no part of a body, or a field section.
-    pub fn begun(&self) -> Option<Time> {
-        self.begun
     }
     /// Memory that grows with what the peer sends, bytes.
     pub fn footprint(&self) -> usize {

@@ -247,7 +247,7 @@ fn when_what_is_not_complete_began() {
     let store = Store::open(&bed._site.0).unwrap();
     let mut handle = |seconds, input: &[u8]| {
         let (consumed, _) = bed.two.handle(Time::from_secs(seconds), input, &store).unwrap();
-        (consumed, bed.two.begun())
+        (consumed, bed.two.begun)
     };
     let began = |seconds| Some(Time::from_secs(seconds));
     let block = section("GET", "/small", &[]);

@@ -26,7 +26,7 @@ pub const MAX_HEAD_BYTES: u64 = 12 * 1024;
 #[derive(Debug, Default)]
 pub struct Request {
     http: Http,
-    has_head: bool,
+    pub has_head: bool,
     has_trailers: bool,
     /// Bytes left of the current frame, and whether they belong to the request's body.
     left: u64,
@@ -86,10 +86,6 @@ impl Request {
         // Frames of no known type are passed over.
         (self.left, self.is_body) = (length, kind == DATA);
         Ok((head, Outcome::Nothing))
-    }
-
-    pub fn has_head(&self) -> bool {
-        self.has_head
     }
 
     /// Error code of a request that is incomplete when the client ends its stream (§4.1, §4.1.2); `None` if it is complete.

@@ -18,7 +18,6 @@ pub struct Tls {
     pub secret: [u8; 32],
 }
 
-/// Certificate chain and key.
 pub struct Identity {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,

@@ -21,7 +21,8 @@ pub struct ConnectionKeys {
     /// Keys of the client's 0-RTT packets.
     early: Option<DirectionalKeys>,
     next: Option<Secrets>,
-    phase: bool,
+    /// The phase bit of packets to be sent.
+    pub phase: bool,
     /// Key of the previous phase, for reordered packets (RFC 9001 §6.3).
     before: Option<Box<dyn PacketKey>>,
     /// Largest number opened in each space, the further paths' behind the first one's.
@@ -68,11 +69,6 @@ impl ConnectionKeys {
     /// TLS takes 0-RTT packets, until it is done (`None`).
     pub fn install_early(&mut self, keys: Option<DirectionalKeys>) {
         self.early = keys;
-    }
-
-    /// The phase bit of packets to be sent.
-    pub fn phase(&self) -> bool {
-        self.phase
     }
 
     fn remote(&self, kind: Kind) -> Option<&DirectionalKeys> {

@@ -25,7 +25,6 @@ const MAX_BYTES: usize = 65_535;
 /// Socket buffer size requested from the kernel, bytes: several round trips of a fast client.
 const SOCKET_BUFFER: usize = 4 << 20;
 
-/// Serve until the process is asked to stop.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (settings, address) = arguments.quic_settings().map_err(Failure::Input)?;
     let store = arguments.store().map_err(Failure::Input)?;
@@ -55,12 +54,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }))?;
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store, tls, Box::new(Random));
-    arguments.app_parameters().into_iter().for_each(|parameters| server.set_app_parameters(parameters));
-    arguments.policy().into_iter().for_each(|policy| server.set_policy(policy));
+    (server.parameters, server.policy, server.qlogs) = (arguments.app_parameters(), arguments.policy(), qlogs);
     if arguments.record.is_some() {
         server.record(arguments.sample, address);
     }
-    qlogs.into_iter().for_each(|make| server.log_connections(make));
     let buffer = vec![0; MAX_BYTES * BATCH_SIZE];
     let (clock, out) = (Clock::start(), Vec::new());
     let mut looped = Loop { server, socket, state, logs, clock, buffer, out, write_errors: 0 };
@@ -158,7 +155,6 @@ impl Serves for Loop {
 }
 
 impl Loop {
-    /// Closes every connection and writes the record.
     fn end(mut self, record: Option<&Path>) -> Result<(), Failure> {
         let now = self.clock.now();
         let recorder = self.server.take_record(now);

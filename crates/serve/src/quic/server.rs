@@ -85,13 +85,15 @@ pub struct Server {
     refusals: VecDeque<(Envelope, Vec<u8>)>,
     next_id: u64,
     accesses: VecDeque<Access>,
-    parameters: Option<AppParameters>,
-    policy: Option<ServerPolicy>,
+    /// Parameters of the video for the congestion control of new connections.
+    pub parameters: Option<AppParameters>,
+    /// Players are told of the server with each file (CTA-5006).
+    pub policy: Option<ServerPolicy>,
     reports: VecDeque<(SocketAddr, String)>,
     /// Recorder of the connections' quantities, and the address that denotes this end in the record.
     recorder: Option<(Recorder, SocketAddr)>,
     /// Makes a place for the log of the connection whose first packet went to the id with this name.
-    qlogs: Option<MakeLog>,
+    pub qlogs: Option<MakeLog>,
 }
 
 impl Server {
@@ -120,11 +122,6 @@ impl Server {
         }
     }
 
-    /// Write down what connections do, each where `make` says.
-    pub fn log_connections(&mut self, make: MakeLog) {
-        self.qlogs = Some(make);
-    }
-
     /// Record with a [`Recorder`] at this interval; `local` denotes this end.
     pub fn record(&mut self, interval: Duration, local: SocketAddr) {
         self.recorder = Some((Recorder::new(interval, self.settings.sender.cc.name()), local));
@@ -141,16 +138,6 @@ impl Server {
         for (&id, session) in &self.sessions {
             recorder.note_session(now, id, *local, session);
         }
-    }
-
-    /// Pass the parameters of the video to the congestion control of every new connection.
-    pub fn set_app_parameters(&mut self, parameters: AppParameters) {
-        self.parameters = Some(parameters);
-    }
-
-    /// Tell players of the server with each file (CTA-5006).
-    pub fn set_policy(&mut self, policy: ServerPolicy) {
-        self.policy = Some(policy);
     }
 
     /// The oldest answer that has arrived and was not taken.
@@ -272,7 +259,7 @@ impl Server {
         let place = self.qlogs.as_mut().and_then(|make| make(&name));
         place.into_iter().for_each(|place| session.log(Qlog::new(now, head(&name), place)));
         self.parameters.into_iter().for_each(|parameters| session.set_app_parameters(now, parameters));
-        self.policy.into_iter().for_each(|policy| session.streams.policy = Some(policy));
+        session.streams.policy = self.policy;
         let id = self.next_id;
         self.next_id += 1;
         self.cids.extend(cids.iter().map(|cid| (cid.clone(), id)));
@@ -309,7 +296,7 @@ impl Server {
     }
 
     pub fn handle_timeout(&mut self, now: Time) {
-        if self.recorder.as_ref().is_some_and(|(recorder, _)| recorder.due() <= now) {
+        if self.recorder.as_ref().is_some_and(|(recorder, _)| recorder.due <= now) {
             self.sample(now);
         }
         while let Some((due, id)) = self.deadlines.first().copied().filter(|(due, _)| *due <= now) {
@@ -325,7 +312,7 @@ impl Server {
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
-        let sample = self.recorder.as_ref().map_or(Time::MAX, |(recorder, _)| recorder.due());
+        let sample = self.recorder.as_ref().map_or(Time::MAX, |(recorder, _)| recorder.due);
         self.deadlines.first().map_or(Time::MAX, |(due, _)| *due).min(sample)
     }
 
@@ -353,7 +340,7 @@ impl Server {
         self.accesses.extend(session.streams.accesses.drain(..));
         let remote = session.remote();
         self.reports.extend(session.streams.reports.drain(..).filter_map(|report| Some((remote?, report))));
-        if session.endpoint().is_established() {
+        if session.endpoint.is_established() {
             self.half_open.remove(&id);
         }
         let has_opened = now < session.opened + self.settings.limits.open_timeout || !self.half_open.contains(&id);
@@ -367,7 +354,6 @@ impl Server {
         self.deadlines.insert((due, id));
     }
 
-    /// The server ends: every connection is closed.
     pub fn close_all(&mut self, now: Time) {
         for (&id, session) in &mut self.sessions {
             session.close(now);

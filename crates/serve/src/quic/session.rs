@@ -75,7 +75,7 @@ pub struct Further {
 }
 
 pub struct Session {
-    endpoint: Connection,
+    pub endpoint: Connection,
     tls: ServerConnection,
     keys: ConnectionKeys,
     crypto: [Crypto; 3],
@@ -157,10 +157,6 @@ impl Session {
         self.qlog = Some(qlog);
     }
 
-    pub fn endpoint(&self) -> &Connection {
-        &self.endpoint
-    }
-
     pub fn handle_timeout(&mut self, now: Time, limits: &Limits) {
         if self.endpoint.poll_timeout() <= now {
             self.endpoint.handle_timeout(now);
@@ -191,7 +187,6 @@ impl Session {
         self.endpoint.is_closed()
     }
 
-    /// Close the connection without an error.
     pub fn close(&mut self, now: Time) {
         self.end(now, NO_ERROR);
     }
@@ -510,7 +505,7 @@ impl Session {
         if path_id > 0 && peer.is_empty() {
             return None; // the client opened a path without an id to answer it with
         }
-        codec::put_header(out, packet, (peer, &self.own), (number_bytes, self.keys.phase()));
+        codec::put_header(out, packet, (peer, &self.own), (number_bytes, self.keys.phase));
         let number_at = out.len() - number_bytes as usize;
         let overhead = packet.kind.overhead((peer.len() as u32, self.own.len() as u32), number_bytes);
         let length = (packet.bytes - overhead) as usize;

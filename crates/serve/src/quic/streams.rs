@@ -13,7 +13,7 @@ use playpath_transport::quic::packet::Address;
 use playpath_transport::quic::{Connection, Event, Priority, Reason};
 use playpath_units::Time;
 use playpath_video::ServerPolicy;
-use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView, Warning, parse, report_lines};
+use playpath_video::cmcd::{Cmcd, ServerView, Warning, parse, report_lines};
 use playpath_video::cmsd::Cmsd;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -63,7 +63,7 @@ impl Default for Streams {
             next: [0, 1, 2, 3],
             control: Control::default(),
             early: Early::default(),
-            view: ServerView::new(Believed::default()),
+            view: ServerView::default(),
             session: None,
             policy: None,
             reports: Vec::new(),
@@ -83,7 +83,7 @@ impl Streams {
 
     /// Start of the oldest request whose head is still incomplete.
     pub fn oldest_head(&self) -> Option<Time> {
-        let waiting = self.streams.iter().filter(|(id, stream)| *id & 2 == 0 && !stream.request.has_head());
+        let waiting = self.streams.iter().filter(|(id, stream)| *id & 2 == 0 && !stream.request.has_head);
         waiting.filter_map(|(_, stream)| stream.asked).min()
     }
 
@@ -275,11 +275,11 @@ impl Streams {
     fn write(&mut self, now: Time, endpoint: &mut Connection) {
         let mut over = Vec::new();
         for (&id, stream) in &mut self.streams {
-            let wanted = stream.outgoing.end() - stream.written;
+            let wanted = stream.outgoing.end - stream.written;
             if wanted > 0 {
                 stream.written += endpoint.write(id, wanted);
             }
-            let is_answered = stream.access.is_some() && stream.written == stream.outgoing.end();
+            let is_answered = stream.access.is_some() && stream.written == stream.outgoing.end;
             if is_answered && !stream.is_finished {
                 endpoint.finish(id);
                 stream.is_finished = true;

@@ -6,7 +6,6 @@ use crate::engine::Owner;
 use crate::network::{AppId, ENDLESS, End, FlowId, Network, Notice, OwnerKind, What};
 use playpath_units::Time;
 
-/// One transfer, from `start_at` to `stop_at`.
 pub struct BulkSource {
     owner: Owner,
     start_at: Time,

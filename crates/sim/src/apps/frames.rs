@@ -10,7 +10,6 @@ use playpath_units::{Duration, Time};
 use playpath_video::traffic::{FrameModel, FrameSource as Model};
 use std::collections::VecDeque;
 
-/// One source, from `start_at` to `stop_at`.
 pub struct FrameSource {
     owner: Owner,
     start_at: Time,

@@ -39,7 +39,6 @@ impl App {
         }
     }
 
-    /// The application's timer is due.
     pub fn handle_timeout(&mut self, net: &mut Network) {
         match self {
             App::Video(app) => app.handle_timeout(net),

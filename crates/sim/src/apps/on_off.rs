@@ -9,7 +9,6 @@ use playpath_units::Time;
 use playpath_units::random::Stream;
 use playpath_video::traffic::{OnOffModel, OnOffSource as Model};
 
-/// One source, from `start_at` to `stop_at`.
 pub struct OnOffSource {
     id: AppId,
     owner: Owner,

@@ -24,7 +24,7 @@ pub struct VideoSession {
     id: AppId,
     owner: Owner,
     name: String,
-    start_at: Time,
+    pub start_at: Time,
     stop_at: Time,
     player: Box<dyn Player>,
     sender: Arc<SenderSpec>,
@@ -47,13 +47,14 @@ pub struct VideoSession {
     armed: Time,
     /// The server's view of the client's data (CTA-5004).
     client_data: ServerView,
-    client_data_warnings: Vec<cmcd::Warning>,
-    is_started: bool,
+    /// Client data that the server did not believe.
+    pub client_data_warnings: Vec<cmcd::Warning>,
+    pub is_started: bool,
     is_over: bool,
-    is_cut: bool,
+    /// The run ended before the video.
+    pub is_cut: bool,
 }
 
-/// Result of reading.
 #[derive(Clone, Copy, Default)]
 struct Read {
     /// Body bytes, or the end of a response.
@@ -191,27 +192,16 @@ impl VideoSession {
     pub fn player(&self) -> &dyn Player {
         &*self.player
     }
-    /// The viewer has pressed play.
-    pub fn is_started(&self) -> bool {
-        self.is_started
-    }
     pub fn name(&self) -> &str {
         &self.name
-    }
-    pub fn started_at(&self) -> Time {
-        self.start_at
     }
     /// The player has finished, or the session was stopped.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
-    /// Client data that the server did not believe.
-    pub fn client_data_warnings(&self) -> &[cmcd::Warning] {
-        &self.client_data_warnings
-    }
     /// Whether data in the client's socket bridged a gap that the player's buffer alone could not.
     pub fn needed_the_socket(&self) -> bool {
-        self.connections.iter().any(|connection| connection.socket.has_bridged())
+        self.connections.iter().any(|connection| connection.socket.has_bridged)
     }
     /// Flows of this session, in the order of opening.
     pub fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
@@ -306,11 +296,6 @@ impl VideoSession {
     pub fn cut(&mut self, net: &mut Network) {
         self.is_cut = true;
         self.stop(net);
-    }
-
-    /// The run ended before the video.
-    pub fn is_cut(&self) -> bool {
-        self.is_cut
     }
 
     fn stop(&mut self, net: &mut Network) {
@@ -445,7 +430,7 @@ impl VideoSession {
             connection.asked.push(request.clone());
         }
         if let Some(watch) = &mut net.flows[flow as usize].switches
-            && request.body_bytes == self.media.total_bytes()
+            && request.body_bytes == self.media.total_bytes
             && self.sender.transport.tcp().is_some_and(|tcp| tcp.tls.is_none())
             && !watch.knows_pictures()
         {
@@ -549,7 +534,6 @@ impl VideoSession {
             object_bytes: report.whole.map(|(bytes, _)| bytes),
             object_duration: report.whole.map(|(_, length)| length),
             top_rate: report.whole.map(|_| report.video_rate),
-            requested_rate: None,
         };
         net.set_app_parameters(self.connections[index].flow, parameters);
     }

@@ -8,7 +8,8 @@
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SocketBuffer {
     most: u64,
-    has_bridged: bool,
+    /// Whether it has bridged a gap that the player's buffer alone could not.
+    pub has_bridged: bool,
 }
 
 impl SocketBuffer {
@@ -27,10 +28,5 @@ impl SocketBuffer {
         if !self.has_bridged && drained > 0 && unread > waiting {
             self.has_bridged = drained > takes() && drained > holds();
         }
-    }
-
-    /// Whether it has bridged a gap that the player's buffer alone could not.
-    pub fn has_bridged(self) -> bool {
-        self.has_bridged
     }
 }

@@ -10,7 +10,6 @@ use playpath_units::random::Stream;
 use playpath_video::traffic::{REQUEST_BYTES, WebModel, WebUser};
 use std::collections::VecDeque;
 
-/// One user, from `start_at` to `stop_at`.
 pub struct WebSource {
     owner: Owner,
     start_at: Time,

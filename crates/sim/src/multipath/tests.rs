@@ -35,12 +35,12 @@ fn discard_by_hand() {
 fn the_picture_that_is_cut() {
     let model = GopModel::new(Rate::from_bits_per_sec(1_000_000), Duration::from_secs(1), 30.0);
     let media = Arc::new(Media::new(&model.frame_table().unwrap()).unwrap());
-    let (first, second) = (media.marks()[0].end_offset, media.marks()[1].end_offset);
+    let (first, second) = (media.marks[0].end_offset, media.marks[1].end_offset);
     let pictures = Pictures { media: media.clone(), file_offset: 250 };
     let cut = |offset| pictures.cut_by(&Switch { data_offset: offset, mss: 1, ..switch((1, 1.0), (1, 1.0)) });
     assert_eq!(cut(250 + first), None);
     assert_eq!(cut(250 + first + 1), Some((1.0, (second - first) as f64)));
     assert_eq!(cut(250 + first - 1), Some(((first - 1) as f64, first as f64)));
     assert_eq!(cut(100), None);
-    assert_eq!(cut(250 + media.total_bytes()), None);
+    assert_eq!(cut(250 + media.total_bytes), None);
 }

@@ -91,11 +91,10 @@ pub struct FlowConfig {
     pub routes: Routes,
 }
 
-/// Two endpoints and their routes.
 pub struct Flow {
     pub name: String,
     pub(super) sender: Option<Arc<SenderSpec>>,
-    pub(super) app: AppId,
+    pub app: AppId,
     pub started: Time,
     /// When the flow was given up or closed; it lasts until the end of the run otherwise.
     pub ended: Option<Time>,
@@ -130,10 +129,6 @@ impl Flow {
         }
     }
 
-    pub fn app(&self) -> AppId {
-        self.app
-    }
-    /// Name of the server's congestion control.
     pub fn cc_name(&self) -> &str {
         self.sender.as_ref().map_or("none", |sender| sender.cc.name())
     }

@@ -10,14 +10,14 @@
 //! Tested here: the worked step, the fixed point, the cap, the strict comparison; by `tests/abr_traces.rs`.
 
 use super::{Abr, AbrEntry, Context, Decision, Download};
-use playpath_units::{ParamSpec, Params};
+use playpath_units::ParamSpec;
 
 pub(super) static ENTRY: AbrEntry = AbrEntry {
     name: "dash-js",
     summary: "DASH-JS: damped last throughput; settles at 0.80 of the link",
     reference: "dazedsheep/DASH-JS; newCWV study (2014)",
     params: PARAMS,
-    build: |params| Box::new(DashJs::new(params)),
+    build: |params| Box::new(DashJs { estimate: params.number("initial") * 1e3 }),
 };
 
 const PARAMS: &[ParamSpec] = &[ParamSpec::number(
@@ -33,12 +33,6 @@ const CAP: f64 = 8.0 * 1024.0 * 1024.0;
 
 struct DashJs {
     estimate: f64,
-}
-
-impl DashJs {
-    fn new(params: &Params) -> DashJs {
-        DashJs { estimate: params.number("initial") * 1e3 }
-    }
 }
 
 fn step(estimate: f64, sample: f64) -> f64 {

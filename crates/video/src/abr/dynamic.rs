@@ -82,7 +82,6 @@ struct Dynamic {
 }
 
 impl Dynamic {
-    /// Consult both rules; both record their own choice.
     fn choose_by_comparison(&mut self, context: &Context) -> Decision {
         let by_bola = self.bola.choose(context);
         let by_throughput = self.throughput.choose(context);

@@ -4,14 +4,14 @@
 //! Tested by `tests/abr_traces.rs` and the contract suite.
 
 use super::{Abr, AbrEntry, Context, Decision};
-use playpath_units::{ParamSpec, Params};
+use playpath_units::ParamSpec;
 
 pub(super) static ENTRY: AbrEntry = AbrEntry {
     name: "fixed",
     summary: "Always the same representation",
     reference: "control case",
     params: PARAMS,
-    build: |params| Box::new(Fixed::new(params)),
+    build: |params| Box::new(Fixed { index: params.number("representation") as i64 }),
 };
 
 const PARAMS: &[ParamSpec] = &[ParamSpec::number(
@@ -24,12 +24,6 @@ const PARAMS: &[ParamSpec] = &[ParamSpec::number(
 
 struct Fixed {
     index: i64,
-}
-
-impl Fixed {
-    fn new(params: &Params) -> Fixed {
-        Fixed { index: params.number("representation") as i64 }
-    }
 }
 
 impl Abr for Fixed {

@@ -92,7 +92,6 @@ pub struct LiveState {
 }
 
 impl Context<'_> {
-    /// Buffer level in seconds.
     pub fn level(&self) -> f64 {
         self.buffer_level.as_secs_f64()
     }
@@ -186,7 +185,6 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Fetch, without an estimate.
     pub fn fetch(representation: usize, reason: &'static str) -> Decision {
         Decision { choice: Choice::Fetch(representation), estimate: None, reason }
     }

@@ -4,7 +4,6 @@ use super::Abr;
 use playpath_units::names::unknown;
 use playpath_units::{Kind, ParamSpec, Params};
 
-/// Registry entry of a rule.
 pub struct AbrEntry {
     /// Name as typed in a scenario.
     pub name: &'static str,

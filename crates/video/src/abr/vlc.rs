@@ -10,14 +10,14 @@
 //! Tested here: average, threshold at exactly 30 %.
 
 use super::{Abr, AbrEntry, Context, Decision, Download};
-use playpath_units::{ParamSpec, Params};
+use playpath_units::ParamSpec;
 
 pub(super) static ENTRY: AbrEntry = AbrEntry {
     name: "vlc",
     summary: "VLC 2.1: session average; lowest rate while the buffer is under 30 %",
     reference: "videolan/vlc 2.1 stream_filter/dash; newCWV study (2014)",
     params: PARAMS,
-    build: |params| Box::new(Vlc::new(params)),
+    build: |params| Box::new(Vlc { low_buffer: params.number("low_buffer"), bits: 0.0, seconds: 0.0 }),
 };
 
 const PARAMS: &[ParamSpec] = &[ParamSpec::number(
@@ -32,12 +32,6 @@ struct Vlc {
     low_buffer: f64,
     bits: f64,
     seconds: f64,
-}
-
-impl Vlc {
-    fn new(params: &Params) -> Vlc {
-        Vlc { low_buffer: params.number("low_buffer"), bits: 0.0, seconds: 0.0 }
-    }
 }
 
 impl Abr for Vlc {

@@ -1,49 +1,13 @@
-//! Writing client data: keys in alphabetical order, as a query argument or as headers.
+//! Writing client data: keys in alphabetical order.
 
 use super::Cmcd;
-use std::fmt::Write;
-
-/// The four headers of CTA-5004.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Header {
-    Request,
-    Object,
-    /// Does not vary with every request or object.
-    Status,
-    Session,
-}
-
-impl Header {
-    /// All, in the order of `CMCD-Object`, `CMCD-Request`, `CMCD-Session`, `CMCD-Status`.
-    pub const ALL: [Header; 4] = [Header::Object, Header::Request, Header::Session, Header::Status];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Header::Request => "CMCD-Request",
-            Header::Object => "CMCD-Object",
-            Header::Status => "CMCD-Status",
-            Header::Session => "CMCD-Session",
-        }
-    }
-}
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 impl Cmcd {
-    /// The dictionary, `br=3200,bs,…`; empty if no key is set.
-    pub fn dictionary(&self) -> String {
-        self.write(|_| true)
-    }
-
     /// `CMCD=…`, URL-encoded; `None` if no key is set.
     pub fn query(&self) -> Option<String> {
         let dictionary = self.dictionary();
         (!dictionary.is_empty()).then(|| format!("CMCD={}", percent_encode(&dictionary)))
-    }
-
-    /// Value of a header; `None` if no key of it is set.
-    pub fn header(&self, header: Header) -> Option<String> {
-        let is_v2 = self.version.is_some_and(|version| version >= 2);
-        let value = self.write(|key| header_of(key, is_v2) == Some(header));
-        (!value.is_empty()).then_some(value)
     }
 
     /// Its line in the body of a report (event mode, `application/cmcd`).
@@ -51,9 +15,10 @@ impl Cmcd {
         self.dictionary() + "\n"
     }
 
-    fn write(&self, wanted: impl Fn(&str) -> bool) -> String {
+    /// The dictionary, `br=3200,bs,…`; empty if no key is set.
+    pub fn dictionary(&self) -> String {
         let is_v2 = self.version.is_some_and(|version| version >= 2);
-        let mut out = Writer { text: String::new(), wanted };
+        let mut out = Writer::default();
         // Inner lists since version 2 (CTA-5004-B): bl br mtp tb tbl, and nor.
         let list = |value: Option<u64>| value.map(|v| if is_v2 { format!("({v})") } else { v.to_string() });
         let hundreds = |value: Option<u64>| list(value.map(to_hundred));
@@ -92,16 +57,15 @@ impl Cmcd {
     }
 }
 
-struct Writer<F> {
+#[derive(Default)]
+struct Writer {
     text: String,
-    wanted: F,
 }
 
-impl<F: Fn(&str) -> bool> Writer<F> {
+impl Writer {
     fn put(&mut self, key: &str, value: Option<String>) {
-        if let Some(value) = value
-            && self.begin(key)
-        {
+        if let Some(value) = value {
+            self.flag(key, true);
             self.text.push('=');
             self.text.push_str(&value);
         }
@@ -110,30 +74,10 @@ impl<F: Fn(&str) -> bool> Writer<F> {
     /// RFC 9651 §3.2: true is the key alone.
     fn flag(&mut self, key: &str, is_set: bool) {
         if is_set {
-            self.begin(key);
-        }
-    }
-
-    fn begin(&mut self, key: &str) -> bool {
-        let is_wanted = (self.wanted)(key);
-        if is_wanted {
             self.text.push_str(if self.text.is_empty() { "" } else { "," });
             self.text.push_str(key);
         }
-        is_wanted
     }
-}
-
-/// CTA-5004 and CTA-5004-B; `pr` moved from session to status in version 2. Keys of event mode alone are in no header.
-fn header_of(key: &str, is_v2: bool) -> Option<Header> {
-    Some(match key {
-        "e" | "rc" | "ts" | "ttfb" | "ttlb" | "url" => return None,
-        "br" | "d" | "ot" | "tb" => Header::Object,
-        "bs" | "rtp" => Header::Status,
-        "pr" if is_v2 => Header::Status,
-        "cid" | "msd" | "pr" | "sf" | "sid" | "st" | "v" => Header::Session,
-        _ => Header::Request,
-    })
 }
 
 fn to_hundred(value: u64) -> u64 {
@@ -166,36 +110,15 @@ fn decimal(value: f64) -> String {
     if shorter.ends_with('.') { format!("{shorter}0") } else { shorter.to_string() }
 }
 
+/// RFC 3986 §2.3.
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// Percent-encoding of everything but RFC 3986's unreserved characters.
 pub fn percent_encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() * 2);
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
+    utf8_percent_encode(text, UNRESERVED).to_string()
 }
 
 /// The reverse. A `%` without two hexadecimal digits stays as it is; bytes that are not UTF-8 become U+FFFD.
 pub fn percent_decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let digit = |i: usize| bytes.get(i).and_then(|&b| char::from(b).to_digit(16));
-        match (bytes[at], digit(at + 1), digit(at + 2)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            (byte, ..) => {
-                out.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

@@ -16,9 +16,9 @@ mod encode;
 mod parse;
 mod server;
 
-pub use encode::{Header, percent_decode, percent_encode};
+pub use encode::{percent_decode, percent_encode};
 pub use parse::{Parsed, Warning, collected, parse, parse_headers, parse_query, report_lines};
-pub use server::{Limits, ServerView};
+pub use server::{MAX_RATE_RATIO, ServerView};
 
 /// Keys of one request. Key names are the standard's.
 #[derive(Clone, Debug, Default, PartialEq)]

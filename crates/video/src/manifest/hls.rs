@@ -9,36 +9,35 @@
 //! 2. Of the first variant's audio renditions the default one, else the first, is used; without a URI it is in the video's segments.
 //! 3. Tags not named above are ignored, as the standard tells clients to; a used tag with a bad value is an error.
 
-use super::{Manifest, ManifestError, ManifestOptions, Problem, Rung, ladder_of, short, uneven};
+use super::{INIT_BYTES, LIVE_DURATION, Manifest, ManifestError, Problem, Rung, ladder_of, short, uneven};
 use crate::ObjectKind;
-use crate::ladder::{MAX_REPRESENTATIONS, MAX_SEGMENTS};
+use crate::ladder::{MAX_REPRESENTATIONS, MAX_SEGMENTS, Presentation};
 use playpath_units::{Duration, Rate};
 use std::collections::BTreeSet;
 
 /// How the names of codecs for sound begin, RFC 6381.
 const SOUND: [&str; 7] = ["mp4a", "ac-3", "ec-3", "ac-4", "Opus", "opus", "fLaC"];
 
+/// Rate of an audio playlist that does not state it.
+const AUDIO_RATE: Rate = Rate::from_bits_per_sec(128_000);
+
 /// A master playlist, or a media playlist by itself. `load` gives the text of a playlist by its URI as written.
-pub fn parse(
-    text: &str,
-    load: impl Fn(&str) -> Option<String>,
-    options: &ManifestOptions,
-) -> Result<Manifest, ManifestError> {
+pub fn parse(text: &str, load: impl Fn(&str) -> Option<String>) -> Result<Manifest, ManifestError> {
     check_first_line(text)?;
     let mut warnings = Vec::new();
     let master = Master::parse(text)?.played(&mut warnings);
     if master.variants.is_empty() {
-        let playlist = MediaPlaylist::parse(text, options)?;
+        let playlist = MediaPlaylist::parse(text)?;
         return playlist.alone(&mut warnings);
     }
     let audio = match master.audio_uri() {
-        Some(uri) => Some(MediaPlaylist::load(uri, &load, options)?),
+        Some(uri) => Some(MediaPlaylist::load(uri, &load)?),
         None => None,
     };
-    let audio_rate = audio.as_ref().map_or(0, |playlist| playlist.rate(options.audio_rate).as_bits_per_sec());
+    let audio_rate = audio.as_ref().map_or(0, |playlist| playlist.rate(AUDIO_RATE).as_bits_per_sec());
     let (mut rungs, mut durations, mut is_live) = (Vec::new(), Vec::new(), false);
     for variant in &master.variants {
-        let playlist = MediaPlaylist::load(&variant.uri, &load, options)?;
+        let playlist = MediaPlaylist::load(&variant.uri, &load)?;
         if rungs.is_empty() {
             durations = playlist.durations();
             is_live = playlist.is_live;
@@ -52,13 +51,13 @@ pub fn parse(
     let video = ladder_of(ObjectKind::Video, rungs, &durations, &mut warnings)?;
     let audio = match audio {
         Some(playlist) => {
-            let (durations, rate) = (playlist.durations(), playlist.rate(options.audio_rate));
+            let (durations, rate) = (playlist.durations(), playlist.rate(AUDIO_RATE));
             let rungs = vec![playlist.into_rung("audio".into(), rate)];
             Some(ladder_of(ObjectKind::Audio, rungs, &durations, &mut warnings)?)
         }
         None => None,
     };
-    Ok(Manifest::of(video, audio, is_live, warnings))
+    Ok(Manifest { presentation: Presentation { video, audio, is_live }, warnings })
 }
 
 #[derive(Debug)]
@@ -172,7 +171,6 @@ fn variant_rate(line: u32, attributes: &str) -> Result<Rate, ManifestError> {
 #[derive(Debug)]
 struct Segment {
     duration: Duration,
-    uri: String,
     bytes: Option<u64>,
 }
 
@@ -192,11 +190,7 @@ struct Pending {
 }
 
 impl MediaPlaylist {
-    fn load(
-        uri: &str,
-        load: impl Fn(&str) -> Option<String>,
-        options: &ManifestOptions,
-    ) -> Result<MediaPlaylist, ManifestError> {
+    fn load(uri: &str, load: impl Fn(&str) -> Option<String>) -> Result<MediaPlaylist, ManifestError> {
         let problem = |kind: fn(String) -> Problem| ManifestError::nowhere(kind(short(uri)));
         if leaves_folder(uri) {
             return Err(problem(Problem::Outside));
@@ -205,15 +199,15 @@ impl MediaPlaylist {
         if !begins_as_playlist(&text) {
             return Err(problem(Problem::NoPlaylist));
         }
-        MediaPlaylist::parse(&text, options)
+        MediaPlaylist::parse(&text)
     }
 
-    fn parse(text: &str, options: &ManifestOptions) -> Result<MediaPlaylist, ManifestError> {
+    fn parse(text: &str) -> Result<MediaPlaylist, ManifestError> {
         let mut playlist = MediaPlaylist { segments: Vec::new(), init_bytes: 0, is_live: true };
         let mut pending = Pending::default();
         for (number, line) in lines(text) {
             if line.starts_with('#') {
-                playlist.take_tag(number, line, &mut pending, options)?;
+                playlist.take_tag(number, line, &mut pending)?;
             } else {
                 playlist.take_uri(number, line, &mut pending)?;
             }
@@ -222,18 +216,12 @@ impl MediaPlaylist {
             return Err(ManifestError::nowhere(Problem::Missing("a segment (#EXTINF and a URI)")));
         }
         if playlist.is_live {
-            playlist.extend_to(options.live_duration);
+            playlist.extend_to(LIVE_DURATION);
         }
         Ok(playlist)
     }
 
-    fn take_tag(
-        &mut self,
-        number: u32,
-        line: &str,
-        pending: &mut Pending,
-        options: &ManifestOptions,
-    ) -> Result<(), ManifestError> {
+    fn take_tag(&mut self, number: u32, line: &str, pending: &mut Pending) -> Result<(), ManifestError> {
         let (tag, value) = line.split_once(':').unwrap_or((line, ""));
         match tag {
             "#EXTINF" => {
@@ -250,7 +238,7 @@ impl MediaPlaylist {
             }
             "#EXT-X-MAP" => {
                 let range = attribute(value, "BYTERANGE").map(|range| range_bytes(number, range)).transpose()?;
-                self.init_bytes = range.unwrap_or(options.init_bytes);
+                self.init_bytes = range.unwrap_or(INIT_BYTES);
             }
             "#EXT-X-ENDLIST" => self.is_live = false,
             "#EXT-X-PLAYLIST-TYPE" if value.trim() == "VOD" => self.is_live = false,
@@ -267,7 +255,7 @@ impl MediaPlaylist {
         }
         let rate = pending.kbps.map(|kbps| Rate::from_bits_per_sec(kbps * 1000));
         let bytes = pending.byte_range.take().or(rate.map(|rate| rate.bytes_in(duration).max(1)));
-        self.segments.push(Segment { duration, uri: uri.to_string(), bytes });
+        self.segments.push(Segment { duration, bytes });
         Ok(())
     }
 
@@ -276,7 +264,7 @@ impl MediaPlaylist {
         let mut sum = self.segments.iter().fold(Duration::ZERO, |sum, segment| sum + segment.duration);
         let last = self.segments[self.segments.len() - 1].duration;
         while sum < length && self.segments.len() < MAX_SEGMENTS {
-            self.segments.push(Segment { duration: last, uri: String::new(), bytes: None });
+            self.segments.push(Segment { duration: last, bytes: None });
             sum += last;
         }
     }
@@ -300,7 +288,6 @@ impl MediaPlaylist {
             bitrate,
             init_bytes: self.init_bytes,
             sizes: self.segments.iter().map(|segment| segment.bytes).collect(),
-            urls: self.segments.into_iter().map(|segment| segment.uri).collect(),
         }
     }
 
@@ -312,7 +299,7 @@ impl MediaPlaylist {
         }
         let rungs = vec![self.into_rung("media".into(), rate)];
         let video = ladder_of(ObjectKind::Video, rungs, &durations, warnings)?;
-        Ok(Manifest::of(video, None, is_live, std::mem::take(warnings)))
+        Ok(Manifest { presentation: Presentation { video, audio: None, is_live }, warnings: std::mem::take(warnings) })
     }
 }
 

@@ -22,39 +22,14 @@ use std::fmt;
 pub struct Manifest {
     /// Ladders; sizes are nominal where the manifest does not contain them.
     pub presentation: Presentation,
-    /// Every size of a video segment was in the manifest.
-    pub has_sizes: bool,
-    /// Where the segments are, relative to the manifest: `[representation][segment]` of the video; empty if unknown.
-    pub video_urls: Vec<Vec<String>>,
-    pub audio_urls: Vec<Vec<String>>,
     /// Elements that were understood and not used.
     pub warnings: Vec<String>,
 }
 
-/// Choices where a manifest leaves them open.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ManifestOptions {
-    /// Duration of segments that the manifest does not cut (one file per representation with an index inside).
-    pub segment_duration: Duration,
-    /// Length of the part of a live stream that is played.
-    pub live_duration: Duration,
-    /// Size of an initialisation segment that is named without its size.
-    pub init_bytes: u64,
-    /// Rate of an audio set of unknown rate (HLS does not state it).
-    pub audio_rate: Rate,
-}
-
-impl Default for ManifestOptions {
-    fn default() -> ManifestOptions {
-        ManifestOptions {
-            segment_duration: Duration::from_secs(4),
-            live_duration: Duration::from_secs(600),
-            // What ffmpeg writes for H.264 and AAC is 700 to 900 B.
-            init_bytes: 800,
-            audio_rate: Rate::from_bits_per_sec(128_000),
-        }
-    }
-}
+/// Length of the part of a live stream that is played.
+const LIVE_DURATION: Duration = Duration::from_secs(600);
+/// Size of an initialisation segment that is named without its size: ffmpeg writes 700 to 900 B for H.264 and AAC.
+const INIT_BYTES: u64 = 800;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ManifestError {
@@ -175,27 +150,6 @@ struct Rung {
     bitrate: Rate,
     init_bytes: u64,
     sizes: Vec<Option<u64>>,
-    urls: Vec<String>,
-}
-
-/// A ladder with what a manifest knows besides.
-struct ReadLadder {
-    ladder: Ladder,
-    has_sizes: bool,
-    urls: Vec<Vec<String>>,
-}
-
-impl Manifest {
-    fn of(video: ReadLadder, audio: Option<ReadLadder>, is_live: bool, warnings: Vec<String>) -> Manifest {
-        let (audio, audio_urls) = audio.map_or((None, Vec::new()), |audio| (Some(audio.ladder), audio.urls));
-        Manifest {
-            presentation: Presentation { video: video.ladder, audio, is_live },
-            has_sizes: video.has_sizes,
-            video_urls: video.urls,
-            audio_urls,
-            warnings,
-        }
-    }
 }
 
 /// Why a player could not switch between two representations; playlists round durations, each in its own way.
@@ -218,7 +172,7 @@ fn ladder_of(
     mut rungs: Vec<Rung>,
     durations: &[Duration],
     warnings: &mut Vec<String>,
-) -> Result<ReadLadder, LadderError> {
+) -> Result<Ladder, LadderError> {
     rungs.sort_by_key(|rung| rung.bitrate);
     let before = rungs.len();
     rungs.dedup_by_key(|rung| rung.bitrate);
@@ -230,8 +184,5 @@ fn ladder_of(
         .map(|rung| Representation { id: rung.id.clone(), bitrate: rung.bitrate, init_bytes: rung.init_bytes })
         .collect();
     let sizes = |segment: usize, rung: usize| rungs[rung].sizes.get(segment).copied().flatten();
-    let ladder = Ladder::nominal(kind, representations, durations)?.with_sizes(sizes)?;
-    let has_sizes =
-        rungs.iter().all(|rung| rung.sizes.len() == durations.len() && rung.sizes.iter().all(Option::is_some));
-    Ok(ReadLadder { ladder, has_sizes, urls: rungs.into_iter().map(|rung| rung.urls).collect() })
+    Ladder::nominal(kind, representations, durations)?.with_sizes(sizes)
 }

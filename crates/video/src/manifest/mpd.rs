@@ -6,23 +6,24 @@
 //! 1. The first period, and of each kind of media the first adaptation set, are used; others are warnings. Periods of
 //!    advertisements and protection are not understood. Sets that a player could switch between without being told
 //!    (same codec, language and role, cut alike) are one ladder: ffmpeg writes a set for each rung unless asked not to.
-//! 2. A SegmentBase has its index in the media file, which is not available: the period is cut into
-//!    [`ManifestOptions::segment_duration`].
-//! 3. Of a dynamic MPD [`ManifestOptions::live_duration`] is played, with segments like the last one described.
-//! 4. Base URLs and remote elements (xlink) are not followed; URLs are relative to the manifest.
+//! 2. A SegmentBase has its index in the media file, which is not available: the period is cut into pieces of 4 s.
+//! 3. Of a dynamic MPD ten minutes are played, with segments like the last one described.
+//! 4. Names of segments are not needed, and remote elements (xlink) not followed.
 
-use super::{Manifest, ManifestError, ManifestOptions, Problem, ReadLadder, Rung, ladder_of, one_line, short, uneven};
+use super::{INIT_BYTES, LIVE_DURATION, Manifest, ManifestError, Problem, Rung, ladder_of, one_line, short, uneven};
 use crate::ObjectKind;
-use crate::ladder::{LadderError, MAX_REPRESENTATIONS, MAX_SEGMENTS, cut};
+use crate::ladder::{Ladder, LadderError, MAX_REPRESENTATIONS, MAX_SEGMENTS, Presentation, cut};
 use playpath_units::{Duration, Rate};
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Elements of the largest document that is read.
 const MAX_NODES: u32 = 1_000_000;
+/// Duration of segments that the manifest does not cut (one file per representation with an index inside).
+const SEGMENT_DURATION: Duration = Duration::from_secs(4);
 /// Longest time that is believed: a hundred years.
 const MAX_SECONDS: f64 = 3.2e9;
 
-pub fn parse(text: &str, options: &ManifestOptions) -> Result<Manifest, ManifestError> {
+pub fn parse(text: &str) -> Result<Manifest, ManifestError> {
     let parsing = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, parsing).map_err(|error| {
         let (position, words) = (error.pos(), error.to_string());
@@ -41,21 +42,16 @@ pub fn parse(text: &str, options: &ManifestOptions) -> Result<Manifest, Manifest
     if periods.len() > 1 {
         warnings.push(format!("{} periods: the first is used", periods.len()));
     }
-    let length = period_length(mpd, &periods, is_live, options)?;
-    let reader = Reader { period, length, is_live, options };
+    let length = period_length(mpd, &periods, is_live)?;
+    let reader = Reader { period, length, is_live };
     let video = reader.set_of("video", ObjectKind::Video, &mut warnings)?;
     let video = video.ok_or_else(|| missing(period, "an AdaptationSet of video"))?;
     let audio = reader.set_of("audio", ObjectKind::Audio, &mut warnings)?;
-    Ok(Manifest::of(video, audio, is_live, warnings))
+    Ok(Manifest { presentation: Presentation { video, audio, is_live }, warnings })
 }
 
 /// §5.3.2.1: of the first period. It ends where the next begins, or with the presentation, unless it tells its duration.
-fn period_length(
-    mpd: Node,
-    periods: &[Node],
-    is_live: bool,
-    options: &ManifestOptions,
-) -> Result<Option<Duration>, ManifestError> {
+fn period_length(mpd: Node, periods: &[Node], is_live: bool) -> Result<Option<Duration>, ManifestError> {
     let period = periods[0];
     let start = time(period, "start")?.unwrap_or_default();
     let next = periods.get(1).map_or(Ok(None), |next| time(*next, "start"))?;
@@ -65,7 +61,7 @@ fn period_length(
         Some(length) if length.is_zero() => {
             Err(bad(period, "length of the Period", &length.to_string(), "more than 0 s"))
         }
-        None if is_live => Ok(Some(options.live_duration)),
+        None if is_live => Ok(Some(LIVE_DURATION)),
         length => Ok(length),
     }
 }
@@ -80,14 +76,6 @@ struct Reader<'a, 'input> {
     period: Node<'a, 'input>,
     length: Option<Duration>,
     is_live: bool,
-    options: &'a ManifestOptions,
-}
-
-/// How a representation is cut, before its own name is put into the URLs.
-struct Cut {
-    durations: Vec<Duration>,
-    /// Start of each segment in units of the timescale, for `$Time$`.
-    times: Vec<u64>,
 }
 
 impl<'a, 'input> Reader<'a, 'input> {
@@ -96,7 +84,7 @@ impl<'a, 'input> Reader<'a, 'input> {
         media: &str,
         kind: ObjectKind,
         warnings: &mut Vec<String>,
-    ) -> Result<Option<ReadLadder>, ManifestError> {
+    ) -> Result<Option<Ladder>, ManifestError> {
         let sets = children(self.period, "AdaptationSet").filter(|set| is_of_media(*set, media));
         let mut sets = understood(sets, &format!("an adaptation set of {media}"), warnings).into_iter();
         let Some(first) = sets.next() else { return Ok(None) };
@@ -147,70 +135,58 @@ impl<'a, 'input> Reader<'a, 'input> {
         let levels = [node, set, self.period];
         let find = |name: &str| levels.iter().filter_map(|level| children(*level, name).next()).collect::<Vec<_>>();
         let (templates, lists, bases) = (find("SegmentTemplate"), find("SegmentList"), find("SegmentBase"));
-        let mut rung = Rung {
-            id: id.to_string(),
-            bitrate: Rate::from_bits_per_sec(rate),
-            init_bytes: 0,
-            sizes: Vec::new(),
-            urls: Vec::new(),
-        };
-        let cut = if !templates.is_empty() {
+        let mut rung =
+            Rung { id: id.to_string(), bitrate: Rate::from_bits_per_sec(rate), init_bytes: 0, sizes: Vec::new() };
+        let durations = if !templates.is_empty() {
             self.template(&templates, &mut rung)?
         } else if !lists.is_empty() {
             self.list(&lists, &mut rung)?
         } else {
             self.base(node, &bases, &mut rung)?
         };
-        Ok((rung, cut.durations))
+        Ok((rung, durations))
     }
 
-    fn template(&self, nodes: &[Node<'a, 'input>], rung: &mut Rung) -> Result<Cut, ManifestError> {
-        let cut = self.cut(nodes)?;
-        let start_number = inherited_number(nodes, "startNumber", 0, u64::MAX / 2)?.unwrap_or(1);
-        if inherited(nodes, "initialization").is_some()
-            || nodes.iter().any(|n| children(*n, "Initialization").next().is_some())
-        {
-            rung.init_bytes = self.options.init_bytes;
+    fn template(&self, nodes: &[Node<'a, 'input>], rung: &mut Rung) -> Result<Vec<Duration>, ManifestError> {
+        if nodes.iter().any(|n| n.has_attribute("initialization") || children(*n, "Initialization").next().is_some()) {
+            rung.init_bytes = INIT_BYTES;
         }
-        if let Some((pattern, _)) = inherited(nodes, "media") {
-            let url =
-                |index: usize| expand(pattern, &rung.id, rung.bitrate, start_number + index as u64, cut.times[index]);
-            rung.urls = (0..cut.durations.len()).map(url).collect();
-        }
-        Ok(cut)
+        self.cut(nodes)
     }
 
-    fn list(&self, nodes: &[Node<'a, 'input>], rung: &mut Rung) -> Result<Cut, ManifestError> {
+    fn list(&self, nodes: &[Node<'a, 'input>], rung: &mut Rung) -> Result<Vec<Duration>, ManifestError> {
         let urls: Vec<_> = nodes.iter().flat_map(|list| children(*list, "SegmentURL")).collect();
-        let mut cut = self.cut(nodes)?;
+        let mut durations = self.cut(nodes)?;
         if urls.is_empty() {
             return Err(missing(nodes[0], "a SegmentURL"));
         }
         if !self.is_live {
-            cut.durations.truncate(urls.len());
+            durations.truncate(urls.len());
         }
         if let Some(init) = nodes.iter().find_map(|list| children(*list, "Initialization").next()) {
-            rung.init_bytes = range(init, "range")?.unwrap_or(self.options.init_bytes);
+            rung.init_bytes = range(init, "range")?.unwrap_or(INIT_BYTES);
         }
-        for url in urls.iter().take(cut.durations.len()) {
+        for url in urls.iter().take(durations.len()) {
             rung.sizes.push(range(*url, "mediaRange")?);
-            rung.urls.push(url.attribute("media").unwrap_or_default().to_string());
         }
-        Ok(cut)
+        Ok(durations)
     }
 
-    fn base(&self, representation: Node, bases: &[Node<'a, 'input>], rung: &mut Rung) -> Result<Cut, ManifestError> {
+    fn base(
+        &self,
+        representation: Node,
+        bases: &[Node<'a, 'input>],
+        rung: &mut Rung,
+    ) -> Result<Vec<Duration>, ManifestError> {
         let length = self.length.ok_or_else(|| missing(representation, "mediaPresentationDuration"))?;
         if let Some(init) = bases.iter().find_map(|base| children(*base, "Initialization").next()) {
-            rung.init_bytes = range(init, "range")?.unwrap_or(self.options.init_bytes);
+            rung.init_bytes = range(init, "range")?.unwrap_or(INIT_BYTES);
         }
-        let durations =
-            cut(self.options.segment_duration, length).map_err(|error| at(representation, Problem::Ladder(error)))?;
-        Ok(Cut { times: vec![0; durations.len()], durations })
+        cut(SEGMENT_DURATION, length).map_err(|error| at(representation, Problem::Ladder(error)))
     }
 
     /// Durations from a timeline, or from a constant duration.
-    fn cut(&self, nodes: &[Node<'a, 'input>]) -> Result<Cut, ManifestError> {
+    fn cut(&self, nodes: &[Node<'a, 'input>]) -> Result<Vec<Duration>, ManifestError> {
         let timescale = inherited_number(nodes, "timescale", 1, u64::from(u32::MAX))?.unwrap_or(1);
         if let Some(timeline) = nodes.iter().find_map(|node| children(*node, "SegmentTimeline").next()) {
             return self.timeline(timeline, timescale);
@@ -222,31 +198,25 @@ impl<'a, 'input> Reader<'a, 'input> {
             return Err(bad(nodes[0], "duration", &units.to_string(), "at most a hundred years"));
         }
         let length = self.length.ok_or_else(|| missing(nodes[0], "mediaPresentationDuration"))?;
-        let durations =
-            cut(Duration::from_secs_f64(seconds), length).map_err(|error| at(nodes[0], Problem::Ladder(error)))?;
-        let times = (0..durations.len() as u64).map(|index| index.saturating_mul(units)).collect();
-        Ok(Cut { durations, times })
+        cut(Duration::from_secs_f64(seconds), length).map_err(|error| at(nodes[0], Problem::Ladder(error)))
     }
 
-    fn timeline(&self, timeline: Node, timescale: u64) -> Result<Cut, ManifestError> {
+    fn timeline(&self, timeline: Node, timescale: u64) -> Result<Vec<Duration>, ManifestError> {
         let seconds = |units: u64| units as f64 / timescale as f64;
-        let mut cut = Cut { durations: Vec::new(), times: Vec::new() };
+        let mut durations = Vec::new();
         let entries: Vec<_> = children(timeline, "S").collect();
-        let mut time = 0u64;
+        let (mut first, mut time) = (None, 0u64);
         for (index, entry) in entries.iter().enumerate() {
             let units = number(*entry, "d", 1, u64::MAX / 4)?.ok_or_else(|| missing(*entry, "attribute d"))?;
             time = number(*entry, "t", 0, u64::MAX / 4)?.unwrap_or(time);
+            let first = *first.get_or_insert(time);
             let repeat = match entry.attribute("r") {
-                Some(repeat) if repeat.trim().parse::<i64>().is_ok_and(i64::is_negative) => self.repeat_to(
-                    entries.get(index + 1),
-                    cut.times.first().copied().unwrap_or(time),
-                    time,
-                    units,
-                    timescale,
-                ),
+                Some(repeat) if repeat.trim().parse::<i64>().is_ok_and(i64::is_negative) => {
+                    self.repeat_to(entries.get(index + 1), first, time, units, timescale)
+                }
                 _ => number(*entry, "r", 0, MAX_SEGMENTS as u64)?.unwrap_or(0),
             };
-            if seconds(units) > MAX_SECONDS || cut.durations.len() as u64 + repeat >= MAX_SEGMENTS as u64 {
+            if seconds(units) > MAX_SECONDS || durations.len() as u64 + repeat >= MAX_SEGMENTS as u64 {
                 return Err(bad(
                     *entry,
                     "S",
@@ -256,20 +226,19 @@ impl<'a, 'input> Reader<'a, 'input> {
             }
             for _ in 0..=repeat {
                 // Rounded to the nanosecond; a tiny duration must not become none.
-                cut.durations.push(Duration::from_secs_f64(seconds(units)).max(Duration::from_nanos(1)));
-                cut.times.push(time);
+                durations.push(Duration::from_secs_f64(seconds(units)).max(Duration::from_nanos(1)));
                 time = time.saturating_add(units);
             }
         }
-        if cut.durations.is_empty() {
+        if durations.is_empty() {
             return Err(missing(timeline, "an S element"));
         }
         if self.is_live {
-            self.extend_live(&mut cut, time)
+            self.extend_live(&mut durations)
         } else {
-            self.end_with_period(&mut cut)
+            self.end_with_period(&mut durations)
         }
-        Ok(cut)
+        Ok(durations)
     }
 
     /// §5.3.9.6: a negative `r` repeats until the next entry's time, or the end of the period.
@@ -282,27 +251,24 @@ impl<'a, 'input> Reader<'a, 'input> {
     }
 
     /// Segments that begin when the period is over are not played.
-    fn end_with_period(&self, cut: &mut Cut) {
+    fn end_with_period(&self, durations: &mut Vec<Duration>) {
         let (Some(length), mut start) = (self.length, Duration::ZERO) else { return };
         let is_within = |duration: &&Duration| {
             let end = start + **duration;
             std::mem::replace(&mut start, end) < length
         };
-        let within = cut.durations.iter().take_while(is_within).count();
-        cut.durations.truncate(within);
-        cut.times.truncate(within);
+        let within = durations.iter().take_while(is_within).count();
+        durations.truncate(within);
     }
 
     /// A dynamic timeline is a window; the segments to come are like its last one.
-    fn extend_live(&self, cut: &mut Cut, mut time: u64) {
+    fn extend_live(&self, durations: &mut Vec<Duration>) {
         let Some(length) = self.length else { return };
-        let last = cut.durations[cut.durations.len() - 1];
-        let units = time.saturating_sub(cut.times[cut.times.len() - 1]);
-        let mut sum = cut.durations.iter().fold(Duration::ZERO, |sum, &duration| sum + duration);
-        while sum < length && cut.durations.len() < MAX_SEGMENTS {
-            cut.durations.push(last);
-            cut.times.push(time);
-            (sum, time) = (sum + last, time.saturating_add(units));
+        let last = durations[durations.len() - 1];
+        let mut sum = durations.iter().fold(Duration::ZERO, |sum, &duration| sum + duration);
+        while sum < length && durations.len() < MAX_SEGMENTS {
+            durations.push(last);
+            sum += last;
         }
     }
 }
@@ -359,28 +325,6 @@ fn is_of_media(set: Node, media: &str) -> bool {
     }
 }
 
-/// §5.3.9.4.4: `$RepresentationID$`, `$Number$`, `$Time$`, `$Bandwidth$`, with `%0Nd`; `$$` is a dollar sign.
-fn expand(pattern: &str, id: &str, rate: Rate, number: u64, time: u64) -> String {
-    let mut out = String::new();
-    for (index, part) in pattern.split('$').enumerate() {
-        if index % 2 == 0 {
-            out.push_str(part);
-            continue;
-        }
-        let (name, format) = part.split_once('%').unwrap_or((part, ""));
-        let width = format.trim_end_matches('d').parse::<usize>().unwrap_or(1).min(32);
-        match name {
-            "" => out.push('$'),
-            "RepresentationID" => out.push_str(id),
-            "Number" => out.push_str(&format!("{number:0width$}")),
-            "Time" => out.push_str(&format!("{time:0width$}")),
-            "Bandwidth" => out.push_str(&format!("{:0width$}", rate.as_bits_per_sec())),
-            _ => out.push_str(part),
-        }
-    }
-    out
-}
-
 /// ISO 8601 `PnYnMnDTnHnMnS`; a year has 365.25 days, a month a twelfth of it.
 fn iso_duration(text: &str) -> Option<Duration> {
     let (date, time) = text.trim().strip_prefix('P')?.split_once('T').unwrap_or((text.trim().strip_prefix('P')?, ""));
@@ -411,10 +355,6 @@ fn required<'a>(node: Node<'a, '_>, name: &'static str) -> Result<&'a str, Manif
 }
 
 /// An attribute of the innermost element that has it.
-fn inherited<'a, 'input>(nodes: &[Node<'a, 'input>], name: &str) -> Option<(&'a str, Node<'a, 'input>)> {
-    nodes.iter().find_map(|node| Some((node.attribute(name)?, *node)))
-}
-
 fn inherited_number(nodes: &[Node], name: &'static str, low: u64, high: u64) -> Result<Option<u64>, ManifestError> {
     match nodes.iter().find(|node| node.attribute(name).is_some()) {
         Some(node) => number(*node, name, low, high),

@@ -5,7 +5,7 @@
 
 use super::{Manifest, ManifestError, Problem, Rung, ladder_of, short};
 use crate::ObjectKind;
-use crate::ladder::{MAX_REPRESENTATIONS, MAX_SEGMENTS};
+use crate::ladder::{MAX_REPRESENTATIONS, MAX_SEGMENTS, Presentation};
 use playpath_units::{Duration, Rate};
 use serde::Deserialize;
 
@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Result<Manifest, ManifestError> {
     for &kbps in &movie.bitrates_kbps {
         let bitrate = Rate::from_bits_per_sec_f64(number("bitrates_kbps", kbps, MAX_KBPS, "0 to 1e9 kbit/s")? * 1e3);
         let id = bitrate.to_string();
-        rungs.push(Rung { id, bitrate, init_bytes: 0, sizes: Vec::with_capacity(segments), urls: Vec::new() });
+        rungs.push(Rung { id, bitrate, init_bytes: 0, sizes: Vec::with_capacity(segments) });
     }
     for sizes in &movie.segment_sizes_bits {
         if sizes.len() != rungs.len() {
@@ -51,7 +51,7 @@ pub fn parse(text: &str) -> Result<Manifest, ManifestError> {
     let durations = vec![Duration::from_secs_f64(duration / 1e3); segments];
     let mut warnings = Vec::new();
     let video = ladder_of(ObjectKind::Video, rungs, &durations, &mut warnings)?;
-    Ok(Manifest::of(video, None, false, warnings))
+    Ok(Manifest { presentation: Presentation { video, audio: None, is_live: false }, warnings })
 }
 
 fn number(what: &'static str, value: f64, max: f64, allowed: &'static str) -> Result<f64, ManifestError> {

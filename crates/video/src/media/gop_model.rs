@@ -1,8 +1,8 @@
-//! A seeded model of an encoded video: groups of pictures with I/P/B size ratios and correlated lognormal variation.
+//! A seeded model of an encoded video: groups of an I and P pictures with a ratio of sizes and correlated lognormal variation.
 //!
 //! Size of picture k before scaling: `ratio(kind) × exp(log_sd × z_k)`, where z has variance 1 and is the sum of a slowly
-//! changing part (a first-order autoregressive process, share `slow_share` of the variance, correlation time
-//! `correlation_time`) and an independent part. With `scene_sd` the video consists of scenes of exponential length (mean
+//! changing part (a first-order autoregressive process, share `SLOW_SHARE` of the variance, correlation time
+//! `CORRELATION_TIME`) and an independent part. With `scene_sd` the video consists of scenes of exponential length (mean
 //! `scene_time`), each with a lognormal factor of its own for all its sizes. Sizes are then scaled so that the whole file has exactly the stated rate.
 //!
 //! Reference: the shape is common for variable-rate video (lognormal or Gamma picture sizes with short-range correlation,
@@ -13,7 +13,7 @@
 //! Differences from real video:
 //! 1. Variation has one time scale, or two with scenes; long-range dependence is missing.
 //! 2. Groups have a fixed length; no key picture is inserted at a scene change.
-//! 3. No audio. The stated rate is that of the whole file.
+//! 3. No B pictures and no audio. The stated rate is that of the whole file.
 //!
 //! Units and invariants: the file's size is `rate × duration / 8` rounded down; the same parameters give the same table.
 //! Tested: exact size, decode order, statistics of the drawn sizes against the parameters, burstiness against the clip.
@@ -31,18 +31,8 @@ pub struct GopModel {
     /// Pictures per second.
     pub fps: f64,
     pub gop_pictures: u32,
-    /// B pictures between two reference pictures.
-    pub b_pictures: u32,
-    /// Mean size of an I picture in P pictures.
-    pub i_to_p: f64,
-    /// Mean size of a B picture in P pictures.
-    pub b_to_p: f64,
     /// Standard deviation of the logarithm of sizes.
     pub log_sd: f64,
-    /// Share of that variance that changes slowly.
-    pub slow_share: f64,
-    /// Time in which the slow part's correlation falls to 1/e.
-    pub correlation_time: Duration,
     /// Standard deviation of the logarithm of a scene's factor; 0: there are no scenes.
     pub scene_sd: f64,
     /// Mean length of a scene.
@@ -50,6 +40,13 @@ pub struct GopModel {
     /// Which video: another seed is another content. Not the run's seed; all runs play the same video.
     pub seed: u64,
 }
+
+/// Mean size of an I picture in P pictures.
+const I_TO_P: f64 = 20.0;
+/// Share of the variance of sizes that changes slowly.
+const SLOW_SHARE: f64 = 0.8;
+/// Time in which the slow part's correlation falls to 1/e.
+const CORRELATION_TIME: Duration = Duration::from_millis(550);
 
 impl GopModel {
     /// The defaults: the committed clip's statistics at another rate and length.
@@ -59,12 +56,7 @@ impl GopModel {
             duration,
             fps,
             gop_pictures: 132,
-            b_pictures: 0,
-            i_to_p: 20.0,
-            b_to_p: 0.5,
             log_sd: 0.48,
-            slow_share: 0.8,
-            correlation_time: Duration::from_millis(550),
             scene_sd: 0.0,
             scene_time: Duration::from_secs(8),
             seed: 1,
@@ -79,13 +71,9 @@ impl GopModel {
         let sum: f64 = drawn.iter().map(|(_, size)| size).sum();
         // Integer weights for the exact scaling; 2^40 of them keep twelve digits of every ratio.
         let weight = (1u64 << 40) as f64 / sum;
-        let weighted = decode_order(&drawn).into_iter().map(|place| {
-            let (kind, size) = drawn[place];
+        let weighted = drawn.into_iter().enumerate().map(|(place, (kind, size))| {
             let presentation = Duration::from_nanos((place as f64 * 1e9 / self.fps + 0.5) as u64);
-            (
-                Sample { kind, size_bytes: 0, presentation, is_reference: kind != SampleKind::B },
-                (size * weight) as u64 + 1,
-            )
+            (Sample { kind, size_bytes: 0, presentation, is_reference: true }, (size * weight) as u64 + 1)
         });
         self.scale(weighted.collect())
     }
@@ -100,12 +88,8 @@ impl GopModel {
         within("fps", self.fps, 1.0, 1000.0)?;
         within("duration in s", self.duration.as_secs_f64(), 0.001, 1e6)?;
         within("gop_pictures", self.gop_pictures.into(), 1.0, 1e6)?;
-        within("b_pictures", self.b_pictures.into(), 0.0, 16.0)?;
-        within("i_to_p", self.i_to_p, 0.01, 1e3)?;
-        within("b_to_p", self.b_to_p, 0.01, 1e3)?;
         within("log_sd", self.log_sd, 0.0, 3.0)?;
         within("scene_sd", self.scene_sd, 0.0, 2.0)?;
-        within("slow_share", self.slow_share, 0.0, 1.0)?;
         let per_picture = self.rate.as_bits_per_sec() as f64 / self.fps / 8.0;
         within("rate / fps in bytes per picture", per_picture, 16.0, 1e8)
     }
@@ -113,38 +97,20 @@ impl GopModel {
     /// Kinds and relative sizes in presentation order.
     fn draw_sizes(&self, count: usize) -> Vec<(SampleKind, f64)> {
         let mut random: Stream = RootSeed(self.seed).stream("video/model");
-        let picture_time = 1.0 / self.fps;
-        let tau = self.correlation_time.as_secs_f64();
-        let rho = if tau > 0.0 { libm::exp(-picture_time / tau) } else { 0.0 };
+        let rho = libm::exp(-(1.0 / self.fps) / CORRELATION_TIME.as_secs_f64());
         let innovation = libm::sqrt(1.0 - rho * rho);
-        let (slow_sd, fast_sd) = (libm::sqrt(self.slow_share), libm::sqrt(1.0 - self.slow_share));
+        let (slow_sd, fast_sd) = (libm::sqrt(SLOW_SHARE), libm::sqrt(1.0 - SLOW_SHARE));
         // Starts in its stationary distribution.
         let mut slow = random.normal();
         let mut scenes = Scenes::new(self);
         let draw = |place: usize| {
             let z = slow_sd * slow + fast_sd * random.normal();
             slow = rho * slow + innovation * random.normal();
-            let kind = self.kind(place, count);
-            let ratio = match kind {
-                SampleKind::I => self.i_to_p,
-                SampleKind::B => self.b_to_p,
-                _ => 1.0,
-            };
+            let is_first = place.is_multiple_of(self.gop_pictures as usize);
+            let (kind, ratio) = if is_first { (SampleKind::I, I_TO_P) } else { (SampleKind::P, 1.0) };
             (kind, ratio * scenes.next_factor() * libm::exp(self.log_sd * z))
         };
         (0..count).map(draw).collect()
-    }
-
-    /// Groups are closed: the last picture before an I picture, or of the file, is a P picture.
-    fn kind(&self, place: usize, count: usize) -> SampleKind {
-        let gop = self.gop_pictures as usize;
-        let in_gop = place % gop;
-        let gop_end = (place - in_gop + gop).min(count);
-        match in_gop {
-            0 => SampleKind::I,
-            n if n % (self.b_pictures as usize + 1) == 0 || place + 1 == gop_end => SampleKind::P,
-            _ => SampleKind::B,
-        }
     }
 
     fn scale(&self, weighted: Vec<(Sample, u64)>) -> Result<FrameTable, MediaError> {
@@ -187,20 +153,4 @@ impl Scenes {
         }
         factor
     }
-}
-
-/// Places in presentation order, in decode order: each reference picture comes before the B pictures presented before it.
-fn decode_order(drawn: &[(SampleKind, f64)]) -> Vec<usize> {
-    let mut order: Vec<usize> = Vec::with_capacity(drawn.len());
-    let mut waiting = 0;
-    for (place, (kind, _)) in drawn.iter().enumerate() {
-        if *kind == SampleKind::B {
-            order.push(place);
-            waiting += 1;
-        } else {
-            order.insert(order.len() - waiting, place);
-            waiting = 0;
-        }
-    }
-    order
 }

@@ -64,11 +64,13 @@ pub struct DecodeMark {
 /// The index of a media file that players work with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Media {
-    pictures: Vec<Picture>,
-    marks: Vec<DecodeMark>,
-    total_bytes: u64,
-    duration: Duration,
-    mean_rate: Rate,
+    pub pictures: Vec<Picture>,
+    /// Progress in decode order; `playable_until` never falls.
+    pub marks: Vec<DecodeMark>,
+    pub total_bytes: u64,
+    pub duration: Duration,
+    /// Size over playing time: the mean rate as the CCP papers define it.
+    pub mean_rate: Rate,
 }
 
 impl Media {
@@ -96,29 +98,6 @@ impl Media {
         Ok(Media { pictures, marks: decode.marks(duration), total_bytes, duration, mean_rate })
     }
 
-    pub fn pictures(&self) -> &[Picture] {
-        &self.pictures
-    }
-
-    /// Progress in decode order; `playable_until` never falls.
-    pub fn marks(&self) -> &[DecodeMark] {
-        &self.marks
-    }
-
-    pub fn total_bytes(&self) -> u64 {
-        self.total_bytes
-    }
-
-    pub fn duration(&self) -> Duration {
-        self.duration
-    }
-
-    /// Size over playing time: the mean rate as the CCP papers define it.
-    pub fn mean_rate(&self) -> Rate {
-        self.mean_rate
-    }
-
-    /// Pictures per second.
     pub fn fps(&self) -> f64 {
         self.pictures.len() as f64 / self.duration.as_secs_f64()
     }

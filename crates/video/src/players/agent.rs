@@ -67,7 +67,7 @@ pub(super) static ENTRY: PlayerEntry = PlayerEntry {
             buffer: settings.optional("buffer"),
             overflow: if settings.word("overflow") == "discard" { Overflow::Discard } else { Overflow::Backpressure },
             packet_bytes: context.packet_bytes,
-            ..AgentConfig::new(context.media.mean_rate(), context.media.duration())
+            ..AgentConfig::new(context.media.mean_rate, context.media.duration)
         };
         Ok(Box::new(AgentPlayer::new(config)))
     },
@@ -96,9 +96,6 @@ pub struct AgentConfig {
     pub overflow: Overflow,
     /// Payload of a packet, the unit that lateness is counted in. Paper: 1000.
     pub packet_bytes: u32,
-    pub request_header_bytes: u32,
-    /// Bytes of the response before the body.
-    pub response_header_bytes: u32,
 }
 
 impl AgentConfig {
@@ -112,12 +109,9 @@ impl AgentConfig {
             buffer: None,
             overflow: Overflow::Backpressure,
             packet_bytes: 1000,
-            request_header_bytes: 0,
-            response_header_bytes: 0,
         }
     }
 
-    /// Bytes written per heartbeat.
     pub fn chunk_bytes(&self) -> u64 {
         let bytes = self.xfactor * self.media_rate.as_bits_per_sec() as f64 * self.heartbeat.as_secs_f64() / 8.0;
         // Decimal rates and heartbeats leave binary residues: those are not worth a byte.
@@ -362,8 +356,6 @@ impl Player for AgentPlayer {
         self.log.push(now, EventKind::Connected { connection });
         self.log.push(now, EventKind::RequestSent { request: REQUEST, object: ObjectRef::FILE, body_bytes });
         self.actions.push_back(Action::Request(Request {
-            request_header_bytes: self.config.request_header_bytes,
-            response_header_bytes: self.config.response_header_bytes,
             delivery: Delivery::Chunks { bytes: self.config.chunk_bytes(), every: self.config.heartbeat },
             ..Request::of_file(connection, REQUEST, body_bytes)
         }));

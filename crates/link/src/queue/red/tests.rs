@@ -46,7 +46,7 @@ fn the_average_decays_while_the_link_is_idle() {
 #[test]
 fn the_first_packet_above_the_threshold_only_starts_the_count() {
     let mut store = Store::new(crate::ledger::Drops::default());
-    let mut red = red(RedConfig { max_p: 1.0, ..RedConfig::floyd_1993(QueueLimit::Packets(100)) });
+    let mut red = red(RedConfig { max_p: 1.0, ..floyd_1993(QueueLimit::Packets(100)) });
     (0..10).for_each(|_| red.fifo.push(store.put(Time::ZERO, 1000, || Plain(1000))));
     red.average = 10.0;
     red.idle_since = None;
@@ -78,5 +78,21 @@ fn spaced_probability_by_hand() {
         (40.0, true, 1.0),
     ] {
         assert!((spaced_probability(0.05, count, wait) - expected).abs() < 1e-12, "{count} {wait}");
+    }
+}
+
+/// The configuration of the 1993 paper: counted in packets, thresholds 5 and 15, w 0.002, max_p 0.02, neither gentle nor wait.
+fn floyd_1993(limit: QueueLimit) -> RedConfig {
+    RedConfig {
+        limit,
+        queue_unit: RedUnit::Packets,
+        drop_unit: RedUnit::Packets,
+        min_threshold_packets: Some(5.0),
+        max_threshold_packets: Some(15.0),
+        queue_weight: Some(0.002),
+        max_p: 0.02,
+        gentle: false,
+        wait: false,
+        ..RedConfig::default()
     }
 }

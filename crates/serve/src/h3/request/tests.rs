@@ -113,7 +113,7 @@ fn who_expects_it_is_told_to_go_on() {
     assert_eq!((answer.status, answer.request.as_str()), (200, "PUT /clip.mp4 HTTP/3"));
     let mut out = Outgoing::default();
     put_continue(&mut out);
-    let mut bytes = vec![0; out.end() as usize];
+    let mut bytes = vec![0; out.end as usize];
     out.read(0, &mut bytes).unwrap();
     assert_eq!(bytes, [0x01, 4, 0, 0, 0xff, 0], "HEADERS of entry 63 of QPACK's static table");
 }

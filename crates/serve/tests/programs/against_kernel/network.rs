@@ -128,7 +128,7 @@ impl Network {
 
     /// What nobody who only looks at the bytes sees.
     pub(crate) fn judge(&self, draw: &Draw) -> Result<(), String> {
-        let resets = self.resets - self.server.counts().refused_segments;
+        let resets = self.resets - self.server.counts.refused_segments;
         // A path that alters data is ended by a reset.
         if resets > self.altered {
             return Err(format!("{resets} segments reset a connection"));

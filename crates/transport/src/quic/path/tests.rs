@@ -228,7 +228,8 @@ fn marks_of_the_path_before_are_none_of_this_one() {
     let config = Config { marking: Codepoint::Ect0, ..Config::default() };
     let control = || playpath_cc::build("newreno", 10.0).unwrap();
     let counts = |ect0| Some(EcnCounts { ect0, ect1: 0, ce: 3 });
-    let moves: [fn(&mut Path, &Config, Box<dyn CongestionControl>); 2] = [
+    type Move = fn(&mut Path, &Config, Box<dyn CongestionControl>);
+    let moves: [Move; 2] = [
         |path, config, control| path.start_anew(Time::ZERO, config, control),
         |path, config, _| path.keep_control(Time::ZERO, config),
     ];

@@ -55,6 +55,8 @@ struct Delivery {
     ends_clean: bool,
     /// A retransmitted one was cumulatively acknowledged.
     has_retransmitted: bool,
+    /// One of them tells RACK a round trip.
+    has_timed: bool,
     recovery_point: u64,
     original_delivered: bool,
 }
@@ -75,6 +77,7 @@ impl Delivery {
             self.original_delivered |= packet.end() <= self.recovery_point;
             false
         };
+        self.has_timed |= !is_ambiguous;
         detector.on_delivered(self.now, packet, is_ambiguous);
     }
 }
@@ -117,6 +120,7 @@ impl Sender {
             last_clean: Time::ZERO,
             ends_clean: false,
             has_retransmitted: false,
+            has_timed: false,
             recovery_point: self.recovery.point(),
             original_delivered: false,
         };
@@ -128,12 +132,12 @@ impl Sender {
             delivery.original_delivered &= self.features.sack; // without SACK the retransmission may have repaired it all
         }
         let prior_delivered = delivery.delivered;
-        let rtt = self.detector.rtt();
+        let acked_rtt = delivery.has_timed.then(|| self.detector.rtt());
         let duplicates = sacks.map_or(0, |(blocks, duplicates)| {
             self.handle_sacks(blocks, &mut delivery);
             duplicates
         });
-        if prior_delivered > 0 {
+        if let Some(rtt) = acked_rtt {
             self.detector.set_rtt(rtt); // what is acknowledged comes last (Linux `tcp_ack`)
         }
         let has_dsack = duplicates > 0;

@@ -277,9 +277,7 @@ impl Sender {
         self.validator.start_anew();
         let view = self.view(at);
         self.control.on_undo(&view, &Undo { was_rto });
-        if !is_partial {
-            self.watch_for_loss(at, info); // what is missing all the same begins the next recovery (Linux `tcp_fastretrans_alert`)
-        }
+        self.watch_for_loss(at, info); // what is missing all the same begins the next recovery (Linux `tcp_fastretrans_alert`)
     }
 
     /// A tail loss probe is due. If one is out already, the RTO runs from when the head was sent (Linux `tcp_send_loss_probe`,

@@ -253,9 +253,9 @@ impl Sender {
         let loss_stats = self.counters.note();
         loss_stats.retransmitted_packets += u64::from(len > 0); // a FIN alone does not count as data, as in its first transmission
         loss_stats.retransmitted_bytes += u64::from(len);
-        // The fast retransmit restarts the timer.
-        let is_fast = self.recovery.phase() == Phase::Recovery && is_head;
-        if is_fast && (self.recovery.retransmitted() == 1 || self.detector.restarts_timer_by_each_repair()) {
+        // The fast retransmit restarts the timer; on Linux every repair of the head does, also after a timeout.
+        let is_fast = self.recovery.phase() == Phase::Recovery && self.recovery.retransmitted() == 1;
+        if is_head && (is_fast || (!is_probe && self.detector.restarts_timer_by_each_repair())) {
             self.restart_rto(now);
         }
         out.set(packet.start, Piece { len, is_fin });

@@ -27,7 +27,7 @@ impl Track {
     pub(super) fn client_data(&mut self, what: What, bytes: u64, at: &Moment) -> Cmcd {
         let position = at.playback.position(at.now);
         let mut cmcd = Cmcd {
-            ot: Some(match (what, self.ladder().kind()) {
+            ot: Some(match (what, self.ladder.kind()) {
                 (What::Manifest | What::Playlist { .. }, _) => ObjectType::Manifest,
                 (What::Init(_), _) => ObjectType::Init,
                 (_, ObjectKind::Audio) => ObjectType::Audio,
@@ -37,8 +37,8 @@ impl Track {
             ..of_session(at)
         };
         if let What::Segment { segment, representation } | What::Part { segment, representation, .. } = what {
-            let pieces = at.pieces(LiveDelivery::Parts, self.ladder(), segment);
-            let duration = pieces.map_or(self.ladder().duration_of(segment), |pieces| pieces.each);
+            let pieces = at.pieces(LiveDelivery::Parts, &self.ladder, segment);
+            let duration = pieces.map_or(self.ladder.duration_of(segment), |pieces| pieces.each);
             let level = self.appended_end().saturating_sub(position);
             let buffer = self.reported(at, millis(level));
             self.describe_media(&mut cmcd, representation, duration, bytes, buffer);
@@ -51,10 +51,10 @@ impl Track {
 
     /// Keys of a report: the state of playback, and the reported event.
     pub(super) fn event_report(&mut self, reported: &ReportedEvent, at: &Moment) -> Cmcd {
-        let ladder = self.ladder();
+        let ladder = &self.ladder;
         let kbps = |rung: usize| ladder.bitrates()[rung].as_bits_per_sec() / 1000;
         let mut cmcd = Cmcd {
-            br_kbps: self.last_chosen().map(kbps),
+            br_kbps: self.current.map(kbps),
             tb_kbps: Some(kbps(ladder.count() - 1)),
             mtp_kbps: self.measured_kbps(),
             e: Some(reported.event),
@@ -85,7 +85,7 @@ impl Track {
         bytes: u64,
         buffer: Option<ReportedBuffer>,
     ) {
-        let ladder = self.ladder();
+        let ladder = &self.ladder;
         cmcd.br_kbps = Some(ladder.bitrates()[representation].as_bits_per_sec() / 1000);
         cmcd.tb_kbps = Some(ladder.bitrates()[ladder.count() - 1].as_bits_per_sec() / 1000);
         cmcd.d_ms = Some(millis(duration));
@@ -120,16 +120,15 @@ impl Track {
 
     fn measured_kbps(&self) -> Option<u64> {
         let estimate = self.last_estimate.map(|rate| rate.as_bits_per_sec() as f64);
-        let measured = estimate.or_else(|| Some(self.downloads().last()?.bits_per_sec()))?;
+        let measured = estimate.or_else(|| Some(self.downloads.last()?.bits_per_sec()))?;
         Some((measured / 1e3) as u64)
     }
 }
 
 fn of_session(at: &Moment) -> Cmcd {
-    let (config, ppm) = (at.config, at.playback.speed_ppm());
+    let (config, ppm) = (at.config, at.playback.speed_ppm);
     Cmcd {
         pr: (ppm != NORMAL).then_some(f64::from(ppm) / f64::from(NORMAL)),
-        sid: Some(config.session.clone()).filter(|session| !session.is_empty()),
         sf: Some(config.format),
         st: Some(if config.live.is_some() { StreamType::Live } else { StreamType::OnDemand }),
         ..Cmcd::default()

@@ -66,10 +66,6 @@ pub struct DashConfig {
     /// Interval of the periodic reports.
     pub cmcd_interval: Duration,
     pub live: Option<Live>,
-    /// Pictures per second; only for the counts of pictures in the log.
-    pub pictures_per_second: u32,
-    /// Session and content identifiers in the client data.
-    pub session: String,
 }
 
 /// Target buffer level of a rung.
@@ -304,8 +300,6 @@ impl Default for DashConfig {
             cmcd_events: Vec::new(),
             cmcd_interval: Duration::from_secs(30),
             live: None,
-            pictures_per_second: 25,
-            session: String::new(),
         }
     }
 }
@@ -412,9 +406,6 @@ impl DashConfig {
             {
                 Err(ConfigError::Origin)
             }
-            _ if !(1..=1000).contains(&self.pictures_per_second) => {
-                Err(ConfigError::PicturesPerSecond(self.pictures_per_second))
-            }
             _ => Ok(()),
         }
     }
@@ -443,6 +434,4 @@ pub enum ConfigError {
          dash-js, vlc, vlc-2.1"
     )]
     Shared,
-    #[error("`pictures_per_second` = {0}; allowed: 1 to 1000")]
-    PicturesPerSecond(u32),
 }

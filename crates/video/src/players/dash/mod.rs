@@ -62,7 +62,6 @@ pub(super) static ENTRY: PlayerEntry = PlayerEntry {
     build: settings::build,
 };
 
-/// A DASH client. See the module's documentation.
 pub struct DashPlayer {
     config: DashConfig,
     tracks: Vec<Track>,
@@ -105,7 +104,7 @@ impl DashPlayer {
         }
         let produced = config.live.map_or(media_end, |live| produced_at_join(&presentation, &live));
         let joined_at = config.live.and_then(|live| live.joined_at).unwrap_or_default();
-        let playback = Playback::new(media_end, joined_at, config.decoder_delay, config.pictures_per_second);
+        let playback = Playback::new(media_end, joined_at, config.decoder_delay);
         let mut tracks = vec![Track::new(presentation.video, video_rule, &config)];
         if let Some(audio) = presentation.audio {
             let rule = audio_rule.or_else(|| crate::abr::build("fixed"));
@@ -159,12 +158,12 @@ impl DashPlayer {
             return;
         }
         let position = self.playback.position(now);
-        while self.shown < video.present() && video.ladder().start_of(self.shown) <= position {
+        while self.shown < video.present() && video.ladder.start_of(self.shown) <= position {
             let to = video.chosen(self.shown);
             if let (Some(from), Some(to)) = (self.last_shown, to)
                 && from != to
             {
-                let at = self.playback.time_of(video.ladder().start_of(self.shown));
+                let at = self.playback.time_of(video.ladder.start_of(self.shown));
                 let segment = self.shown as u32;
                 self.io.log.push(at, EventKind::Switch { segment, from: from as u32, to: to as u32 });
             }
@@ -179,7 +178,6 @@ impl DashPlayer {
         self.report(now);
     }
 
-    /// Report events, if reporting is configured.
     fn report(&mut self, now: Time) {
         if self.config.cmcd_events.is_empty() || self.playback.is_ended() {
             return;
@@ -199,7 +197,7 @@ impl DashPlayer {
     }
 
     fn drive_tracks(&mut self, now: Time) {
-        if self.tracks.iter().any(Track::has_given_up) && !self.playback.is_ended() {
+        if self.tracks.iter().any(|track| track.has_given_up) && !self.playback.is_ended() {
             self.playback.stop(now, FinishReason::GaveUp, &mut self.io.log);
             self.close();
         }
@@ -217,7 +215,7 @@ impl DashPlayer {
             self.timeout = self.timeout.min(track.timeout(&at));
         }
         // A buffer that is never exceeded is full where no whole segment fits.
-        self.note_full(now, self.tracks.iter().all(|track| !track.is_filling()));
+        self.note_full(now, self.tracks.iter().all(|track| !track.is_filling));
         // No more can be fetched before the picture moves: what is there has to do, whatever level is asked for.
         if self.playback.state() != PlayState::Playing && self.tracks.iter().all(Track::is_at_rest) {
             self.run_from(now, Duration::ZERO);
@@ -247,7 +245,7 @@ impl DashPlayer {
         let Some(finished) = self.tracks[index].finish(now, request, &at, &mut self.io) else { return };
         self.has_manifest |= finished.what == What::Manifest;
         let Some(download) = finished.download else { return self.take_pieces(now) };
-        self.playback.set_buffered_end(self.common_end().max(self.playback.buffered_end()));
+        self.playback.set_buffered_end(self.common_end().max(self.playback.buffered_end));
         let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
         self.tracks[index].remember(download, &at);
         self.note_full(now, self.buffer_level(now) >= self.config.full_level);
@@ -275,13 +273,12 @@ impl DashPlayer {
     /// Low latency: a piece of a segment may be there.
     fn take_pieces(&mut self, now: Time) {
         if self.config.live.is_some_and(|live| live.low_latency.is_some()) {
-            self.playback.set_buffered_end(self.common_end().max(self.playback.buffered_end()));
+            self.playback.set_buffered_end(self.common_end().max(self.playback.buffered_end));
             self.catch_up(now);
             self.run_if_possible(now);
         }
     }
 
-    /// Update the playback speed by the catch-up law.
     fn adjust_speed(&mut self, now: Time) {
         let Some(live) = self.config.live.filter(|_| now >= self.next_look && !self.playback.is_ended()) else {
             return;
@@ -291,20 +288,20 @@ impl DashPlayer {
             latency: self.latency(now).as_secs_f64(),
             target: live.latency_target.as_secs_f64(),
             buffer: self.buffer_level(now).as_secs_f64(),
-            segment: self.tracks[0].ladder().segment_duration().as_secs_f64(),
+            segment: self.tracks[0].ladder.segment_duration().as_secs_f64(),
             stalls: self.stalls,
-            speed: f64::from(self.playback.speed_ppm()) / 1e6,
+            speed: f64::from(self.playback.speed_ppm) / 1e6,
         });
         let ppm = (speed * 1e6).round() as u32;
-        if ppm != self.playback.speed_ppm() {
+        if ppm != self.playback.speed_ppm {
             self.note_latency(now);
             self.playback.set_speed(now, ppm, &mut self.io.log);
         }
     }
 
-    /// BackBuffer the live edge.
+    /// Behind the live edge.
     fn latency(&self, now: Time) -> Duration {
-        let edge = self.produced + now.saturating_since(self.playback.session_started_at());
+        let edge = self.produced + now.saturating_since(self.playback.started_at);
         edge.saturating_sub(self.playback.position(now))
     }
 
@@ -342,8 +339,8 @@ impl DashPlayer {
             return;
         }
         let position = self.playback.position(now);
-        let ladder = self.tracks[0].ladder();
-        let target = (self.tracks[0].appended()..ladder.segments())
+        let ladder = &self.tracks[0].ladder;
+        let target = (self.tracks[0].appended..ladder.segments())
             .take_while(|&segment| ladder.start_of(segment) <= position + behind)
             .last()
             .filter(|&segment| ladder.start_of(segment) > position);
@@ -366,8 +363,8 @@ impl DashPlayer {
         if let BackBuffer::Length(length) = self.config.back_buffer {
             self.kept_from = self.kept_from.max(self.playback.position(now).saturating_sub(length));
         }
-        let end = self.playback.buffered_end();
-        to >= self.kept_from && (to < end || end == self.playback.media_end())
+        let end = self.playback.buffered_end;
+        to >= self.kept_from && (to < end || end == self.playback.media_end)
     }
 
     /// Restart fetching at `to`, for which the current downloads and buffer are of no use.
@@ -398,7 +395,7 @@ impl DashPlayer {
     }
 
     fn current_rate(&self) -> Rate {
-        let of_track = |track: &Track| track.ladder().bitrates()[track.last_chosen().unwrap_or(0)].as_bits_per_sec();
+        let of_track = |track: &Track| track.ladder.bitrates()[track.current.unwrap_or(0)].as_bits_per_sec();
         Rate::from_bits_per_sec(self.tracks.iter().map(of_track).sum())
     }
 }
@@ -409,7 +406,7 @@ impl Player for DashPlayer {
             return;
         }
         self.playback.start_session(now);
-        let ladder = self.tracks[0].ladder();
+        let ladder = &self.tracks[0].ladder;
         let media_rate = (ladder.count() == 1).then(|| ladder.bitrates()[0]);
         let media_duration = ladder.media_duration();
         self.io.log.push(now, EventKind::SessionStarted { media_duration, media_rate });
@@ -455,8 +452,7 @@ impl Player for DashPlayer {
         }
         if let Some(mb) = cmsd.mb_kbps.filter(|&mb| mb > 0 && use_of.apply_mb) {
             // The suggested rate is for the whole session, so the audio's rate is subtracted for the video.
-            let audio =
-                self.tracks.get(1).map_or(0.0, |track| track.ladder().bits_per_sec(track.last_chosen().unwrap_or(0)));
+            let audio = self.tracks.get(1).map_or(0.0, |track| track.ladder.bits_per_sec(track.current.unwrap_or(0)));
             self.tracks[0].suggest_at_most(mb as f64 * 1e3 - audio);
         }
     }
@@ -478,11 +474,11 @@ impl Player for DashPlayer {
         if !self.is_started || self.playback.is_ended() {
             return;
         }
-        let to = to.min(self.playback.media_end());
+        let to = to.min(self.playback.media_end);
         let is_buffered = self.has_media_at(now, to);
         self.seen.jump(self.playback.position(now), to);
         self.playback.seek(now, to, is_buffered, &mut self.io.log);
-        let video = self.tracks[0].ladder();
+        let video = &self.tracks[0].ladder;
         self.shown = (0..video.segments()).rev().find(|&segment| video.start_of(segment) <= to).unwrap_or(0);
         self.tracks.iter_mut().for_each(|track| track.handle_seek(is_buffered));
         if is_buffered {
@@ -520,7 +516,7 @@ impl Player for DashPlayer {
     }
 
     fn buffer_level(&self, now: Time) -> Duration {
-        self.playback.buffered_end().saturating_sub(self.playback.position(now))
+        self.playback.buffered_end.saturating_sub(self.playback.position(now))
     }
 
     fn buffer_bytes(&self, now: Time) -> u64 {

@@ -32,12 +32,12 @@ impl Moment<'_> {
     }
 
     pub fn exists_at(&self, media: Duration) -> Time {
-        self.playback.session_started_at() + media.saturating_sub(self.produced)
+        self.playback.started_at + media.saturating_sub(self.produced)
     }
 
     /// Media that exist at the server at `time`.
     pub fn edge(&self, time: Time) -> Duration {
-        self.produced + time.saturating_since(self.playback.session_started_at())
+        self.produced + time.saturating_since(self.playback.started_at)
     }
 
     /// When a live segment can be requested; zero on demand, and where a playlist announces it.
@@ -76,7 +76,7 @@ impl Moment<'_> {
             latency: edge.saturating_sub(position),
             available: end.saturating_sub(position),
             target: live.latency_target,
-            speed: f64::from(self.playback.speed_ppm()) / 1e6,
+            speed: f64::from(self.playback.speed_ppm) / 1e6,
             is_low_latency: live.low_latency.is_some(),
         })
     }

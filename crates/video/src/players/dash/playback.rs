@@ -9,6 +9,8 @@ use crate::events::{EventLog, Totals};
 use crate::{DiscardCause, EventKind, FinishReason};
 use playpath_units::{Duration, Time};
 
+/// For the counts of pictures in the log.
+const PICTURES_PER_SECOND: u128 = 25;
 const TICK: Duration = Duration::from_nanos(1);
 
 /// Normal speed, in parts in a million.
@@ -27,18 +29,18 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Playback {
     state: State,
-    started_at: Time,
+    pub started_at: Time,
     /// Media position at `anchor`; it moves only while playing.
     position: Duration,
     anchor: Time,
     /// When the clock began to run, unless it is stopped.
     runs_since: Time,
-    speed_ppm: u32,
+    pub speed_ppm: u32,
     /// Media that is there without a further byte ends here.
-    buffered_end: Duration,
+    pub buffered_end: Duration,
     /// Media at its end that the decoder holds back until more arrives.
     decoder_delay: Duration,
-    media_end: Duration,
+    pub media_end: Duration,
     joined_at: Duration,
     startup: Duration,
     stalled: Duration,
@@ -48,16 +50,10 @@ pub(super) struct Playback {
     seeking: Duration,
     moved_ns: i64,
     gained_ns: i64,
-    pictures_per_second: u32,
 }
 
 impl Playback {
-    pub fn new(
-        media_end: Duration,
-        joined_at: Duration,
-        decoder_delay: Duration,
-        pictures_per_second: u32,
-    ) -> Playback {
+    pub fn new(media_end: Duration, joined_at: Duration, decoder_delay: Duration) -> Playback {
         Playback {
             state: State::StartingUp,
             started_at: Time::ZERO,
@@ -76,7 +72,6 @@ impl Playback {
             seeking: Duration::ZERO,
             moved_ns: 0,
             gained_ns: 0,
-            pictures_per_second,
         }
     }
 
@@ -145,10 +140,6 @@ impl Playback {
         (self.position, self.anchor) = (position, at);
     }
 
-    pub fn speed_ppm(&self) -> u32 {
-        self.speed_ppm
-    }
-
     pub fn set_speed(&mut self, now: Time, ppm: u32, log: &mut EventLog) {
         debug_assert!(ppm > 0, "playback stands still only for lack of data");
         if ppm == self.speed_ppm {
@@ -172,18 +163,6 @@ impl Playback {
     /// It lies before the place from which the clock runs.
     pub fn is_past(&self, position: Duration) -> bool {
         position < self.position
-    }
-
-    pub fn session_started_at(&self) -> Time {
-        self.started_at
-    }
-
-    pub fn media_end(&self) -> Duration {
-        self.media_end
-    }
-
-    pub fn buffered_end(&self) -> Duration {
-        self.buffered_end
     }
 
     pub fn set_buffered_end(&mut self, end: Duration) {
@@ -276,7 +255,7 @@ impl Playback {
     /// Jump ahead, at most by [`behind`](Self::behind). Only while stalled.
     pub fn skip(&mut self, now: Time, by: Duration, log: &mut EventLog) {
         debug_assert!(by <= self.behind(now));
-        let (first, end) = (self.pictures(self.position), self.pictures(self.position + by));
+        let (first, end) = (pictures(self.position), pictures(self.position + by));
         self.position += by;
         self.skipped += by;
         self.pictures_skipped += end - first;
@@ -330,14 +309,14 @@ impl Playback {
             clock_stopped: self.stalled - self.skipped,
             seeking: self.seeking,
             gained_ns: self.gained_ns,
-            pictures_shown: u64::from(self.pictures(passed)) - pictures_discarded,
+            pictures_shown: u64::from(pictures(passed)) - pictures_discarded,
             pictures_discarded,
         };
         log.push(at, EventKind::Finished { reason, totals });
     }
+}
 
-    fn pictures(&self, media: Duration) -> u32 {
-        let count = u128::from(media.as_nanos()) * u128::from(self.pictures_per_second) / 1_000_000_000;
-        u32::try_from(count).unwrap_or(u32::MAX)
-    }
+fn pictures(media: Duration) -> u32 {
+    let count = u128::from(media.as_nanos()) * PICTURES_PER_SECOND / 1_000_000_000;
+    u32::try_from(count).unwrap_or(u32::MAX)
 }

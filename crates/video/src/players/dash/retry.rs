@@ -8,7 +8,6 @@
 use crate::ladder::Ladder;
 use playpath_units::Duration;
 
-/// How the wait grows from attempt to attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backoff {
     /// Always the same.

@@ -328,7 +328,7 @@ fn scored(mut video: Ladder, context: &PlayerContext, settings: &Params) -> Resu
 
 fn of_settings(context: &PlayerContext, settings: &Params) -> Result<Presentation, crate::ladder::LadderError> {
     let segment = settings.quantity("segment");
-    let duration = settings.optional::<Duration>("duration").unwrap_or_else(|| context.media.duration());
+    let duration = settings.optional::<Duration>("duration").unwrap_or_else(|| context.media.duration);
     let model = SizeModel { cv: settings.quantity::<Ratio>("size_cv").get(), ..SizeModel::default() };
     let mut stream = context.seed.stream("video/segment_sizes");
     // Checked when it was typed.

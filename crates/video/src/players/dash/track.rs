@@ -18,7 +18,7 @@ use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
 pub(super) struct Track {
-    ladder: Ladder,
+    pub ladder: Ladder,
     abr: Box<dyn Abr>,
     lines: Lines,
     transfers: Vec<Transfer>,
@@ -26,16 +26,16 @@ pub(super) struct Track {
     /// First segment of the contiguous media.
     began_at: usize,
     /// All segments from there up to this one are complete.
-    appended: usize,
+    pub appended: usize,
     /// Part of that segment that has arrived in pieces.
     partial: Duration,
     parts: Parts,
     complete: Vec<bool>,
     chosen: Vec<u8>,
     /// Representation asked for last.
-    current: Option<usize>,
-    downloads: Vec<Download>,
-    is_filling: bool,
+    pub current: Option<usize>,
+    pub downloads: Vec<Download>,
+    pub is_filling: bool,
     /// Time until which the rule asked to wait, or until the next check.
     wait_until: Time,
     /// The rule's answer, which waits for room.
@@ -51,7 +51,7 @@ pub(super) struct Track {
     /// Failures of the segment that is asked for, the host, and whether no attempt is left.
     failures: u32,
     host: u8,
-    has_given_up: bool,
+    pub has_given_up: bool,
     /// Client data sent once: starved, start-up, start-up delay.
     pub starved: bool,
     /// Reported buffer levels, from the latest one that the server may know.
@@ -99,37 +99,22 @@ impl Track {
         }
     }
 
-    pub fn ladder(&self) -> &Ladder {
-        &self.ladder
-    }
-    pub fn appended(&self) -> usize {
-        self.appended
-    }
     /// Segments of which there is something without a gap.
     pub fn present(&self) -> usize {
         self.appended + usize::from(!self.partial.is_zero())
     }
-    /// Representation of a segment that was asked for.
     pub fn chosen(&self, segment: usize) -> Option<usize> {
         Some(self.chosen[segment]).filter(|&chosen| chosen != NOT_CHOSEN).map(usize::from)
     }
     pub fn is_all_appended(&self) -> bool {
         self.appended == self.ladder.segments()
     }
-    /// Representation of the last segment that was asked for.
-    pub fn last_chosen(&self) -> Option<usize> {
-        self.current
-    }
     /// Start of the media that a seek began with.
     pub fn appended_start(&self) -> Duration {
         self.ladder.start_of(self.began_at)
     }
-    /// End of the media without a gap.
     pub fn appended_end(&self) -> Duration {
         self.ladder.start_of(self.appended) + self.partial
-    }
-    pub fn downloads(&self) -> &[Download] {
-        &self.downloads
     }
     pub fn close_all(&mut self, io: &mut Io) {
         self.lines.close_all(io);
@@ -193,7 +178,6 @@ impl Track {
         self.report(now, index, at, io).is_some()
     }
 
-    /// Progress reports by timer.
     pub fn report_by_timer(&mut self, now: Time, at: &Moment, io: &mut Io) {
         if !matches!(self.abr.reports(), Reports::Timer(_)) {
             return;
@@ -331,7 +315,6 @@ impl Track {
         }
     }
 
-    /// Record a download and notify the rule.
     pub fn remember(&mut self, download: Download, at: &Moment) {
         if self.downloads.len() == HISTORY {
             self.downloads.remove(0);
@@ -393,10 +376,6 @@ impl Track {
         if self.retry.is_some_and(|(segment, _)| segment < self.appended) {
             self.retry = None;
         }
-    }
-
-    pub fn is_filling(&self) -> bool {
-        self.is_filling
     }
 
     /// Nothing is under way, and there is no room, or nothing left to fetch.
@@ -480,7 +459,7 @@ impl Track {
 /// When dash.js last removed what lies too far behind: every ten seconds (`bufferPruningInterval`), once there is such.
 fn removed_at(at: &Moment) -> Time {
     const EVERY: u64 = 10_000_000_000;
-    let started_at = at.playback.session_started_at();
+    let started_at = at.playback.started_at;
     let rounds = at.now.saturating_since(started_at).as_nanos() / EVERY;
     let last = started_at + Duration::from_nanos(EVERY * rounds);
     match at.config.back_buffer {

@@ -43,7 +43,6 @@ impl What {
     }
 }
 
-/// A request under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
     pub request: RequestId,

@@ -20,7 +20,6 @@ pub enum StartRule {
     FirstFrame,
 }
 
-/// What happens to late pictures (catch-up).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Late {
     /// Those beyond the threshold are discarded (VLC).
@@ -34,7 +33,6 @@ pub enum Late {
     },
 }
 
-/// Settings of a [`ProgressivePlayer`](super::ProgressivePlayer).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProgressiveConfig {
     pub buffer: BufferSize,
@@ -58,9 +56,6 @@ pub struct ProgressiveConfig {
     pub drop_dependents: bool,
     /// Packet size for buffers in packets: the sender's payload.
     pub packet_bytes: u32,
-    pub request_header_bytes: u32,
-    /// Bytes of the response before the body.
-    pub response_header_bytes: u32,
 }
 
 impl Default for ProgressiveConfig {
@@ -78,8 +73,6 @@ impl Default for ProgressiveConfig {
             resume: None,
             drop_dependents: false,
             packet_bytes: 1460,
-            request_header_bytes: 200,
-            response_header_bytes: 250,
         }
     }
 }

@@ -132,8 +132,8 @@ impl ProgressivePlayer {
                 _ => None,
             },
             references: config.references.filter(|_| config.policy == Policy::CatchUp).map(References::new),
-            shift_after: config.shift_after.unwrap_or(cache.time(media.mean_rate())),
-            reading: Reading::new(config.read_ahead.marks(media.mean_rate())),
+            shift_after: config.shift_after.unwrap_or(cache.time(media.mean_rate)),
+            reading: Reading::new(config.read_ahead.marks(media.mean_rate)),
             config,
             media,
             phase: Phase::Idle,
@@ -153,12 +153,12 @@ impl ProgressivePlayer {
             Phase::Idle | Phase::Filling { .. } => Duration::ZERO,
             Phase::Playing { zero_at } => now.saturating_since(zero_at),
             Phase::Waiting { position, .. } => position,
-            Phase::Ended => self.media.duration(),
+            Phase::Ended => self.media.duration,
         }
     }
 
     fn next_picture(&self) -> Option<Picture> {
-        self.media.pictures().get(self.next).copied()
+        self.media.pictures.get(self.next).copied()
     }
 
     /// Bring everything up to `now`, then see how much may be read.
@@ -172,7 +172,7 @@ impl ProgressivePlayer {
         if self.phase == Phase::Ended {
             return;
         }
-        let next_end = self.next_picture().map_or(self.media.total_bytes(), |p| p.end_offset);
+        let next_end = self.next_picture().map_or(self.media.total_bytes, |p| p.end_offset);
         let position = self.position(now);
         self.reading.update_target(&self.media, self.wanted(), position, next_end);
         self.note_full(now, position);
@@ -186,13 +186,13 @@ impl ProgressivePlayer {
     #[inline]
     fn is_before_turn(&self, now: Time) -> bool {
         let Phase::Playing { zero_at } = self.phase else { return false };
-        self.media.pictures().get(self.next).is_some_and(|picture| self.turn(zero_at + picture.presentation) > now)
+        self.media.pictures.get(self.next).is_some_and(|picture| self.turn(zero_at + picture.presentation) > now)
     }
 
     /// All of the next picture was read.
     #[inline]
     fn has_next(&self) -> bool {
-        self.media.pictures().get(self.next).is_some_and(|picture| self.reading.read >= picture.end_offset)
+        self.media.pictures.get(self.next).is_some_and(|picture| self.reading.read >= picture.end_offset)
     }
 
     /// One change of state at or before `now`, if there is one.
@@ -206,11 +206,11 @@ impl ProgressivePlayer {
                 }
                 starts
             }
-            Phase::Playing { zero_at } => match self.media.pictures().get(self.next) {
+            Phase::Playing { zero_at } => match self.media.pictures.get(self.next) {
                 // Asked with every packet: mostly it is not its turn.
                 Some(picture) if self.turn(zero_at + picture.presentation) > now => false,
                 Some(&picture) => self.play(now, zero_at + picture.presentation, &picture),
-                None => self.end_if_over(now, zero_at + self.media.duration()),
+                None => self.end_if_over(now, zero_at + self.media.duration),
             },
             Phase::Waiting { position, .. } => self.drop_overdue(now, position),
         }
@@ -268,7 +268,7 @@ impl ProgressivePlayer {
 
     /// Whether a clock reference precedes `picture` and was complete only after `due`.
     fn is_late_reference(&self, due: Time, picture: &Picture) -> bool {
-        let Some(before) = self.next.checked_sub(1).map(|i| &self.media.pictures()[i]) else { return false };
+        let Some(before) = self.next.checked_sub(1).map(|i| &self.media.pictures[i]) else { return false };
         self.available_from > due && self.references.is_some_and(|r| r.is_between(before, picture))
     }
 
@@ -342,7 +342,7 @@ impl ProgressivePlayer {
     fn stop_at_reference(&mut self, now: Time, due: Time, picture: &Picture) {
         if let Some(references) = &mut self.references {
             let growth = references.note_late(self.available_from - due, self.config.max_shift);
-            self.cache = self.cache.grown_by(growth, self.media.mean_rate());
+            self.cache = self.cache.grown_by(growth, self.media.mean_rate);
             self.resume = self.cache;
         }
         self.stop_clock(now, picture, now - due, now - due);
@@ -386,7 +386,7 @@ impl ProgressivePlayer {
 
     /// What is to be held: while the clock waits also what it waits for.
     fn wanted(&self) -> Cache {
-        let length = |level: Cache| level.time(self.media.mean_rate());
+        let length = |level: Cache| level.time(self.media.mean_rate);
         match self.phase {
             Phase::Waiting { .. } if length(self.resume) > length(self.cache) => self.resume,
             _ => self.cache,
@@ -408,7 +408,7 @@ impl ProgressivePlayer {
         if let Phase::Filling { start_at: Time::MAX } = self.phase
             && self.reading.read >= first_end
         {
-            self.phase = Phase::Filling { start_at: now + self.cache.time(self.media.mean_rate()) };
+            self.phase = Phase::Filling { start_at: now + self.cache.time(self.media.mean_rate) };
         }
     }
 

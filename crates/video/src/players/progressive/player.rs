@@ -10,20 +10,20 @@ impl Player for ProgressivePlayer {
     fn handle_start(&mut self, now: Time) {
         self.started_at = now;
         self.phase = Phase::Filling { start_at: Time::MAX };
-        let (media_duration, media_rate) = (self.media.duration(), Some(self.media.mean_rate()));
+        let (media_duration, media_rate) = (self.media.duration, Some(self.media.mean_rate));
         self.screen.log.push(now, EventKind::SessionStarted { media_duration, media_rate });
         self.actions.push_back(Action::Open(CONNECTION));
         self.advance(now);
     }
 
     fn handle_connected(&mut self, now: Time, connection: ConnectionId) {
-        let body_bytes = self.media.total_bytes();
+        let body_bytes = self.media.total_bytes;
         self.screen.log.push(now, EventKind::Connected { connection });
         let request = EventKind::RequestSent { request: REQUEST, object: ObjectRef::FILE, body_bytes };
         self.screen.log.push(now, request);
         self.actions.push_back(Action::Request(Request {
-            request_header_bytes: self.config.request_header_bytes,
-            response_header_bytes: self.config.response_header_bytes,
+            request_header_bytes: 200,
+            response_header_bytes: 250,
             ..Request::of_file(connection, REQUEST, body_bytes)
         }));
     }
@@ -74,8 +74,8 @@ impl Player for ProgressivePlayer {
     fn poll_timeout(&self) -> Time {
         match self.phase {
             Phase::Filling { start_at } => start_at,
-            Phase::Playing { zero_at } => match self.media.pictures().get(self.next) {
-                None => self.turn(zero_at + self.media.duration()),
+            Phase::Playing { zero_at } => match self.media.pictures.get(self.next) {
+                None => self.turn(zero_at + self.media.duration),
                 Some(p) => self.next_look(self.turn(zero_at + p.presentation), p),
             },
             _ => Time::MAX,
@@ -106,13 +106,13 @@ impl Player for ProgressivePlayer {
     }
 
     fn app_parameters(&self, _now: Time) -> AppReport {
-        let playout_buffer_bytes = self.cache.bytes(self.media.mean_rate());
+        let playout_buffer_bytes = self.cache.bytes(self.media.mean_rate);
         AppReport {
             playout_buffer_bytes,
             playout_buffer_free_bytes: playout_buffer_bytes.saturating_sub(self.reading.held()),
-            video_rate: self.media.mean_rate(),
+            video_rate: self.media.mean_rate,
             is_urgent: self.is_waiting_for_data() || self.is_missing,
-            whole: Some((self.media.total_bytes(), self.media.duration())),
+            whole: Some((self.media.total_bytes, self.media.duration)),
         }
     }
 }

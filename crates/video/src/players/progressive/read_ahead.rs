@@ -17,7 +17,6 @@
 
 use crate::buffer::BufferSize;
 use playpath_units::{Duration, ParseError, Rate};
-use std::fmt;
 use std::str::FromStr;
 
 const MIB: u64 = 1 << 20;
@@ -78,17 +77,6 @@ impl FromStr for ReadAhead {
             "vlc" => Ok(ReadAhead::Vlc),
             "chromium" => Ok(ReadAhead::Chromium),
             _ => text.parse().map(ReadAhead::Of),
-        }
-    }
-}
-
-impl fmt::Display for ReadAhead {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadAhead::None => f.write_str("none"),
-            ReadAhead::Vlc => f.write_str("vlc"),
-            ReadAhead::Chromium => f.write_str("chromium"),
-            ReadAhead::Of(size) => size.fmt(f),
         }
     }
 }

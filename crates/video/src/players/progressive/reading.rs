@@ -30,8 +30,8 @@ impl Reading {
 
     /// Add `bytes` received bytes; those beyond the file are ignored.
     pub fn add(&mut self, media: &Media, bytes: u64) {
-        self.read = self.read.saturating_add(bytes).min(media.total_bytes());
-        let marks = media.marks();
+        self.read = self.read.saturating_add(bytes).min(media.total_bytes);
+        let marks = &media.marks;
         while self.complete < marks.len() && marks[self.complete].end_offset <= self.read {
             self.complete += 1;
         }
@@ -51,15 +51,15 @@ impl Reading {
     pub fn playable_until(&self, media: &Media) -> Duration {
         match self.complete {
             0 => Duration::ZERO,
-            n => media.marks()[n - 1].playable_until,
+            n => media.marks[n - 1].playable_until,
         }
     }
 
     /// Whether at least `level` is buffered ahead of `position`, or the rest of the file.
     pub fn holds(&self, media: &Media, level: Cache, position: Duration) -> bool {
-        self.read == media.total_bytes()
+        self.read == media.total_bytes
             || match level {
-                Cache::Time(length) => self.playable_until(media) >= (position + length).min(media.duration()),
+                Cache::Time(length) => self.playable_until(media) >= (position + length).min(media.duration),
                 Cache::Bytes(bytes) => self.held() >= bytes,
             }
     }
@@ -74,16 +74,16 @@ impl Reading {
         let room = match cache {
             Cache::Bytes(bytes) => self.consumed.saturating_add(bytes),
             Cache::Time(length) => {
-                let until = (position + length).min(media.duration());
-                let marks = media.marks();
+                let until = (position + length).min(media.duration);
+                let marks = &media.marks;
                 while self.wanted < marks.len() && marks[self.wanted].playable_until < until {
                     self.wanted += 1;
                 }
                 // The last picture brings the rest of the file along.
-                if self.wanted + 1 < marks.len() { marks[self.wanted].end_offset } else { media.total_bytes() }
+                if self.wanted + 1 < marks.len() { marks[self.wanted].end_offset } else { media.total_bytes }
             }
         };
-        let total = media.total_bytes();
+        let total = media.total_bytes;
         self.target = room.max(next_end).max(self.read).min(total);
         // From the lower mark up to the upper one, then not until it is below the lower one again.
         let ahead = self.read.saturating_sub(room);

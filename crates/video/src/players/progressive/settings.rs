@@ -90,7 +90,6 @@ pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dy
         resume: settings.optional("resume"),
         drop_dependents: settings.flag("drop_dependents"),
         packet_bytes: context.packet_bytes,
-        ..ProgressiveConfig::default()
     };
     Ok(Box::new(ProgressivePlayer::new(context.media.clone(), config)))
 }

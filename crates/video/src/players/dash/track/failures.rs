@@ -45,9 +45,4 @@ impl Track {
         self.lines.turn_to(host, io);
         io.log.push(now, EventKind::Host { host });
     }
-
-    /// No attempt is left.
-    pub fn has_given_up(&self) -> bool {
-        self.has_given_up
-    }
 }

@@ -133,7 +133,7 @@ impl Track {
         let may_resume = self.is_filling || config.resume_level >= config.full_level || level <= config.resume_level;
         self.is_filling = has_room && may_resume;
         if let (false, Some(check)) = (self.is_filling, config.check) {
-            let from = if check.from_arrival { self.last_arrival } else { at.playback.session_started_at() };
+            let from = if check.from_arrival { self.last_arrival } else { at.playback.started_at };
             let checks = at.now.saturating_since(from).as_nanos() / check.every.as_nanos().max(1) + 1;
             self.wait_until = from + Duration::from_nanos(check.every.as_nanos().saturating_mul(checks));
         }
