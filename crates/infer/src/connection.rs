@@ -6,11 +6,6 @@
 //! Differences from the engine's own transport: 1. every packet is acknowledged; 2. the receiver's window is never the limit;
 //! 3. a lost packet is noticed by the ACK of the next one that is not, or two round trips later where none is; 4. there is no timeout;
 //! 5. packets of a paced sender leave together and have one ACK, up to 16 or a sixteenth of its window.
-//!
-//! Where the log counts a transfer's losses, the sender's window follows them: a queue that would overflow drops nothing if the log counts
-//! none (what it would have dropped is counted), and if only the log has losses the window is reduced when the transfer ends. Otherwise
-//! the window of a play departs from the sender's for the rest of the session.
-//!
 //! In return a transfer over a link without limit, loss and neighbour costs a microsecond: once the window covers the path, and only loss
 //! could shrink it, the rest is computed in closed form; and while the queue holds the window, each round trip is one step (`cruise.rs`).
 //!
@@ -79,9 +74,6 @@ impl<'a> Connection<'a> {
         let before = self.link.dropped;
         let (first, last, again) = self.send(begin, transfer.bytes, transfer.again);
         let dropped = self.link.dropped - before;
-        if let Some(lost) = transfer.again.filter(|lost| *lost > 0.0 && dropped == 0.0 && self.link.only_overflows()) {
-            self.flow.reduce_for(lost, last);
-        }
         let rtt_s = self.link.rtt_s;
         self.complete_at = last + rtt_s / 2.0;
         Served { took_s: last - begin + rtt_s, first_byte_s: first - begin + rtt_s, again, dropped }

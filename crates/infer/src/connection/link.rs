@@ -20,8 +20,6 @@ pub(crate) struct Link<'a> {
     pub(super) neighbour: Option<Flow<'a>>,
     /// The connection's packets that the queue dropped.
     pub(super) dropped: f64,
-    /// The log counts no losses in this transfer.
-    loses_none: bool,
 }
 
 /// Packets that are lost at random.
@@ -57,7 +55,7 @@ impl<'a> Link<'a> {
             limit: None,
             leaving: VecDeque::new(),
         };
-        Link { fifo, rtt_s, loss: None, neighbour: None, dropped: 0.0, loses_none: false }
+        Link { fifo, rtt_s, loss: None, neighbour: None, dropped: 0.0 }
     }
 
     /// bit/s from each second on.
@@ -90,7 +88,6 @@ impl<'a> Link<'a> {
 
     /// Of the next `packets`, `lost` are lost at random if the link has random losses, so that the sender's state follows the log.
     pub(super) fn expect(&mut self, packets: f64, lost: Option<f64>) {
-        self.loses_none = lost == Some(0.0) && self.neighbour.is_none();
         if let Some(loss) = self.loss.as_mut() {
             // Retransmissions can be lost as well, so new packets account for only part of the losses.
             let of_new = |lost| random_losses(loss.share, packets, lost) * (1.0 - loss.share);
@@ -112,11 +109,7 @@ impl<'a> Link<'a> {
         if let Some(neighbour) = self.neighbour.as_mut() {
             neighbour.send_until(now, &mut self.fifo);
         }
-        let mut fate = self.fifo.offer(now, bytes);
-        if fate.is_lost && self.loses_none {
-            self.dropped += 1.0;
-            fate = self.fifo.accept(now, bytes);
-        }
+        let fate = self.fifo.offer(now, bytes);
         let is_random_loss = self.loss.as_mut().is_some_and(|loss| loss.loses(is_retransmission)) && !fate.is_lost;
         if fate.is_lost {
             self.dropped += 1.0;
@@ -130,11 +123,6 @@ impl<'a> Link<'a> {
     /// Whether the link is plain: nothing is lost, whatever the window, and there is no neighbour.
     pub(super) fn is_plain(&self) -> bool {
         self.fifo.limit.is_none() && self.loss.is_none() && self.neighbour.is_none()
-    }
-
-    /// Whether packets are lost only where the connection itself overflows the queue.
-    pub(super) fn only_overflows(&self) -> bool {
-        self.fifo.limit.is_some() && self.loss.is_none() && self.neighbour.is_none()
     }
 
     /// Shift the course by this many seconds relative to the connection's clock from now on.
@@ -226,11 +214,6 @@ impl Fifo<'_> {
                 return Fate { left_at: self.free_at, is_lost: true };
             }
         }
-        self.accept(now, bytes)
-    }
-
-    /// Queue a packet, whatever the limit.
-    pub(super) fn accept(&mut self, now: f64, bytes: f64) -> Fate {
         let start = self.free_at.max(now);
         self.free_at = match self.course {
             None => {

@@ -68,17 +68,6 @@ impl Flow<'_> {
         }
     }
 
-    /// Reduce the window for `lost` packets that only the log has. A sender that measures rates is left as it is.
-    pub(super) fn reduce_for(&mut self, lost: f64, now: f64) {
-        if self.recovery.is_some() || !self.deployed.is_window_based() {
-            return;
-        }
-        let view = self.view(now);
-        self.control.on_congestion(&view, &CongestionEvent::loss(self.packets_out, time(now)));
-        let view = self.view(now);
-        self.control.on_recovery_exit(&view, &RecoveryExit { retransmitted: lost as u32, after_rto: false });
-    }
-
     fn new_recovery(&self, prior_in_flight: u32) -> Recovery {
         let is_transport = self.control.recovery_window() == RecoveryWindow::Transport;
         Recovery {

@@ -268,23 +268,3 @@ fn a_session_over_a_long_path_takes_what_it_takes_in_the_simulator() {
         assert!((took / logged.took_s - 1.0).abs() < 0.03, "at {} s: {took} s, logged {}", logged.at_s, logged.took_s);
     }
 }
-
-/// The window at the end of a transfer that the log says loses as many, over a queue of 20 packets or one that holds everything.
-fn after(queue: u32, again: f64) -> (f64, f64) {
-    let deployed = Deployed::linux("newreno").unwrap();
-    let mut connection = Connection::new(&deployed, Link::new(12e6, RTT_S).queueing(Some(queue)));
-    let served = connection.serve(&Transfer { again: Some(again), ..transfer(1000) }, 0.0);
-    assert_eq!(served.again > 0.0, queue == 20 && again > 0.0);
-    (connection.flow.control.cwnd(), served.dropped)
-}
-
-#[test]
-fn the_window_follows_the_losses_of_the_log() {
-    let (window, would_drop) = after(20, 0.0);
-    assert!(
-        window > 150.0 && would_drop > 10.0,
-        "nothing is dropped where the log counts none: {window}, {would_drop}"
-    );
-    let ((whole, _), (reduced, dropped)) = (after(100_000, 0.0), after(100_000, 3.0));
-    assert!(reduced < 0.6 * whole && dropped == 0.0, "{reduced} of {whole} after losses that only the log has");
-}
