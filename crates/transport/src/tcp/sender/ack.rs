@@ -22,6 +22,8 @@ use playpath_units::{Duration, Time};
 /// Information from an ACK for loss recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckInfo {
+    /// SND.UNA before this ACK.
+    pub prior_una: u64,
     /// SND.UNA moved.
     pub is_advance: bool,
     /// A duplicate ACK: no progress, no data, and with SACK it reports something new.
@@ -149,6 +151,7 @@ impl Sender {
         let brings_news = !self.features.sack || delivery.delivered > 0 || has_dsack;
         let head_sent_at = self.scoreboard.front().map_or(Time::ZERO, |head| head.sent_at);
         let mut info = AckInfo {
+            prior_una: before.una,
             is_advance: ack > before.una,
             is_duplicate: is_duplicate && brings_news,
             has_dsack,
@@ -317,7 +320,7 @@ impl Sender {
             self.detector.on_dsack(una.max(ack), self.stream.nxt());
         }
         if self.scoreboard.had_repaired(left) {
-            self.detector.on_late_original();
+            self.detector.on_late_original(left);
         }
         packets
     }
@@ -383,11 +386,13 @@ impl Sender {
     }
 
     /// Packets that count for the window's growth ([`Config::counts_deliveries`](crate::tcp::Config::counts_deliveries)). Linux calls a
-    /// control that sets its own window on every ACK (`cong_control`), any other on those that move SND.UNA (`cong_avoid`).
+    /// control that sets its own window on every ACK (`cong_control`), any other on those that move SND.UNA (`cong_avoid`), and where the
+    /// path reorders on those that SACK.
     fn counted(&self, info: &AckInfo) -> u32 {
         match self.config.counts_deliveries {
             false => info.acked,
             true if info.is_advance || !self.is_window_ours => info.delivered,
+            true if info.has_sacked && self.detector.is_reordering(self.features.mss) => info.delivered,
             true => 0,
         }
     }

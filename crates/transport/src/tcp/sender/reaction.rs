@@ -60,7 +60,7 @@ impl Sender {
                 self.exit_recovery(at);
                 self.watch_for_loss(at, info);
             }
-            Step::Hold => self.detector.on_late_original(),
+            Step::Hold => self.detector.on_late_original(info.prior_una),
             Step::Undo => self.undo(at, info),
         }
     }
@@ -266,7 +266,7 @@ impl Sender {
         self.counters.note().spurious_undos += 1;
         let is_partial = info.is_advance && self.recovery.is_partial(self.stream.una());
         if is_partial {
-            self.detector.on_late_original();
+            self.detector.on_late_original(info.prior_una);
         }
         let was_rto = self.recovery.undo();
         self.duplicates.clear();

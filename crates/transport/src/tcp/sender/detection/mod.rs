@@ -118,11 +118,15 @@ impl Detector {
             rack.set_rtt(rtt);
         }
     }
-    /// An original arrived after its repair had left: the path reorders.
-    pub fn on_late_original(&mut self) {
+    /// The original from `start` arrived after its repair had left: the path reorders.
+    pub fn on_late_original(&mut self, start: u64) {
         if let Detector::Rack(rack) = self {
-            rack.on_late_original();
+            rack.note_reordering(start);
         }
+    }
+    /// Packets are overtaken by more than duplicate ACKs are waited for.
+    pub fn is_reordering(&self, mss: u32) -> bool {
+        matches!(self, Detector::Rack(rack) if rack.is_reordering(mss))
     }
     pub fn on_dsack(&mut self, una: u64, nxt: u64) {
         if let Detector::Rack(rack) = self {

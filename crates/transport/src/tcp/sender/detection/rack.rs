@@ -23,7 +23,7 @@ use crate::tcp::sender::scoreboard::{EVER_RETRANS, Scoreboard, SentPacket, Verdi
 use playpath_units::{Duration, Time};
 
 /// Recoveries after which a widened window returns to normal (§6.2 step 4).
-const WINDOW_PERSIST: u32 = 16;
+const WINDOW_PERSIST: u8 = 16;
 #[derive(Debug, Default)]
 pub(crate) struct Rack {
     /// RACK.xmit_ts and RACK.end_seq: the packet sent last among the delivered.
@@ -33,9 +33,11 @@ pub(crate) struct Rack {
     /// RACK.fack: highest offset delivered.
     fack: u64,
     reordering_seen: bool,
+    /// Most bytes that were delivered before an original below them (Linux `tcp_sock.reordering`).
+    overtaken: u32,
     /// RACK.reo_wnd_mult, less one.
     widened: u32,
-    persist: u32,
+    persist: u8,
     /// RACK.dsack_round: no second widening before this offset is acknowledged.
     dsack_round: u64,
 }
@@ -48,7 +50,7 @@ impl Rack {
         if end > self.fack {
             self.fack = end;
         } else if end < self.fack && !packet.is(EVER_RETRANS) {
-            self.reordering_seen = true;
+            self.note_reordering(packet.start);
         }
         if is_ambiguous {
             return;
@@ -67,9 +69,15 @@ impl Rack {
         self.rtt = rtt;
     }
 
-    /// An original arrived after its repair had left.
-    pub fn on_late_original(&mut self) {
+    /// The original from `start` arrived late.
+    pub fn note_reordering(&mut self, start: u64) {
         self.reordering_seen = true;
+        self.overtaken = self.overtaken.max(self.fack.saturating_sub(start) as u32);
+    }
+
+    /// Duplicates are no sign of loss on this path, so SACKs let the window grow, too (Linux `tcp_may_raise_cwnd`).
+    pub fn is_reordering(&self, mss: u32) -> bool {
+        self.overtaken > DUP_THRESH * mss
     }
 
     /// A DSACK arrived (§6.2 step 4): tolerate more reordering, if there was any.
