@@ -367,7 +367,7 @@ fn the_sticky_scenarios_run() {
 /// the same choices. A third of the film, means of twelve seeds under CUBIC and Compound: throughput sticky 0.016 and 0.032,
 /// throughput and RTT sticky 0.017 and 0.016, lowest RTT 0.032 and 0.032. Stated for the mean of three, under CUBIC: at most 0.8 of
 /// lowest RTT's, and throughput and RTT sticky's at least 0.95 of throughput sticky's. Under Compound, whose windows lie so that
-/// throughput sticky meets half as many choices again as the other two, only that throughput and RTT sticky leaves at fewer than lowest
+/// throughput sticky meets a third as many choices again as the others, only that throughput and RTT sticky leaves at fewer than lowest
 /// RTT does. For controls that fill the paths: the others have hardly a choice.
 #[test]
 fn switches_of_ones_own_will_are_ordered_as_defined() {
