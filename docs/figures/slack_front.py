@@ -463,7 +463,7 @@ def _draw(points: Mapping[str, Point], most: float) -> None:
         ax.axvline(most, color=INK, linestyle=":", linewidth=1)
         ax.set_xlabel("bulk neighbour's goodput (%), 100: beside NewReno → better", fontsize=10)
         ax.tick_params(labelsize=10)
-        ax.margins(x=0.17)
+        ax.margins(x=0.17, y=0.12)
     axes[0].set_yscale("log")
     axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes[0].yaxis.set_major_formatter("{x:g}")
