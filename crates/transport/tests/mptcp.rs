@@ -545,7 +545,6 @@ fn a_path_that_joins_late_hears_what_was_told() {
             object_duration: Some(Duration::from_secs(4)),
             top_rate: Some(Rate::from_bits_per_sec(2_000_000)),
             is_urgent: true,
-            ..AppParameters::default()
         };
         if tells {
             net.server.mptcp.set_app_parameters(Time::ZERO, reported);
