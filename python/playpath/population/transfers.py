@@ -150,7 +150,7 @@ class _Row:
     unused: tuple[str, ...] = ()
     """What it tells besides that says less of the path than it seems to."""
     content: int = 0
-    """Hash of all its columns."""
+    """Hash of all its columns, in a log of whole seconds."""
 
 
 Columns = Iterator[tuple[Mapping[str, Any] | None, Callable[[Mapping[str, Any]], _Row | None]]]
@@ -281,7 +281,7 @@ def _identity(row: _Row) -> tuple[float, ...]:
     """What only a row that is written twice shares with another: within a whole second two transfers may have the same time and size, but
     not the same request.
     """
-    return (row.at, row.took, row.bytes, row.content if row.whole is not None else 0)
+    return (row.at, row.took, row.bytes, row.content)
 
 
 def _ended(row: _Row) -> float:
@@ -321,7 +321,8 @@ def _rows(file: Path, kind: str, how: Reading, faults: Faults) -> Iterator[_Row]
             else:
                 faults.has_server_times |= row.is_served
                 faults.counts.update(row.unused)
-                row.content = hash(tuple(map(str, (columns or {}).values())))
+                if row.whole is not None:
+                    row.content = hash(tuple(map(str, (columns or {}).values())))
                 yield row
 
 

@@ -15,7 +15,7 @@
 //!
 //! Tested here.
 
-use super::{Blockage, Context, Decision, Entry, Relief, Room, Scheduler, SubflowView};
+use super::{Blockage, Context, Decision, Entry, Relief, Room, Run, Scheduler, SubflowView};
 use playpath_cc::{ParamSpec, Params};
 use playpath_units::{Rate, Time};
 
@@ -43,19 +43,12 @@ struct Linux {
     per_packet: u32,
     /// Average pacing rate by path, weighted by what was queued.
     average: Vec<Option<Rate>>,
-    burst: Burst,
+    /// `snd_burst` of the push at this time.
+    burst: Run,
     /// Where the stream and the peer's window ended when new data were last tried in vain.
     tried: (u64, u64),
     /// Path of the data fragment that is retransmitted, and its remaining bytes.
     fragment: Option<(usize, u64)>,
-}
-
-/// `snd_burst` of the push at this time.
-#[derive(Debug, Default)]
-struct Burst {
-    path: usize,
-    left: u64,
-    at: Time,
 }
 
 impl Linux {
@@ -63,7 +56,7 @@ impl Linux {
         Linux {
             per_packet: params.number("packet_memory") as u32,
             average: Vec::new(),
-            burst: Burst::default(),
+            burst: Run::default(),
             tried: (0, 0),
             fragment: None,
         }
@@ -82,7 +75,7 @@ impl Linux {
             self.average.resize(subflow.path + 1, None);
         }
         self.average[subflow.path] = Some(Rate::from_bits_per_sec_f64(mixed));
-        self.burst = Burst { path: subflow.path, left: burst, at };
+        self.burst = Run { path: subflow.path, left: burst, at };
     }
 
     /// The subflow with the shortest linger time, of equal ones, as where all are idle, the first.
@@ -91,10 +84,10 @@ impl Linux {
         in_use(subflows).min_by(|a, b| linger(a).total_cmp(&linger(b)))
     }
 
-    /// Where the burst of this push goes on with another fragment.
-    fn goes_on<'a>(&self, context: &Context<'a>) -> Option<&'a SubflowView> {
-        let is_going_on = self.burst.left > 0 && self.burst.at == context.now;
-        context.subflows.get(self.burst.path).filter(|subflow| is_going_on && subflow.has_room(self.room()))
+    /// The burst of this push goes on with another fragment.
+    fn goes_on(&self, context: &Context) -> bool {
+        let path = self.burst.path(context.now, context.subflows);
+        path.is_some_and(|path| context.subflows[path].has_room(self.room()))
     }
 
     /// Choose a retransmission: the rest of a data fragment, or the next one on a subflow with empty queues (`mptcp_subflow_get_retrans`).
@@ -125,7 +118,7 @@ impl Scheduler for Linux {
         if context.is_reinjection {
             return self.select_again(context);
         }
-        if self.goes_on(context).is_none() {
+        if !self.goes_on(context) {
             let Some(subflow) = self.first_to_drain(context.subflows) else {
                 return Decision::wait("no usable subflow");
             };
@@ -135,7 +128,7 @@ impl Scheduler for Linux {
             self.begin_burst(subflow, context.window_left, context.now);
         }
         let fragment = FRAGMENT_BYTES - context.offset % FRAGMENT_BYTES;
-        self.burst.left = self.burst.left.saturating_sub(fragment);
+        self.burst.note_given(fragment);
         Decision { bytes: fragment, ..Decision::send(self.burst.path, "shortest linger time") }
     }
 

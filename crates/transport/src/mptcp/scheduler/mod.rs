@@ -159,7 +159,7 @@ impl Decision {
     }
 }
 
-/// A decision about new data, for as long as it holds.
+/// A path for new data, for as long as it holds: at one time, for so many bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
     path: usize,
