@@ -70,6 +70,7 @@ html_show_sphinx = False
 html_show_copyright = False
 html_static_path = ["style.css"]
 html_css_files = ["style.css"]
+html_search_scorer = str(Path(__file__).parent / "scorer.js")
 
 
 def contents(pages: list[str], *options: str) -> str:
