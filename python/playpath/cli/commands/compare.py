@@ -197,6 +197,7 @@ def _print_sensitivity(found: Sensitivity) -> None:
             "to": shift.now,
             "leads": shift.leads,
             f"{found.rival} - {found.best}": found.difference_text(shift),
+            "p of no change": format_value(shift.p, 2),
         }
         for shift in found.shifts
     ]
