@@ -145,7 +145,7 @@ export class Answer {
     this.drawPackets(sessions);
     parts.events.replaceChildren(eventList(sessions, view));
     const warnings = [...new Set(sessions.flatMap((session) => session.record.warnings))];
-    parts.warnings.replaceChildren(...(warnings.length ? [section("warnings", "What makes this say less than it seems", h("ul", {}, ...warnings.map((text) => h("li", {}, ...prose(text)))))] : []));
+    parts.warnings.replaceChildren(...(warnings.length ? [section("warnings", "Limits of this answer", h("ul", {}, ...warnings.map((text) => h("li", {}, ...prose(text)))))] : []));
   }
 
   /** The first seed of each sender, as far as played. */
