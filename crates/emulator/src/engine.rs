@@ -13,7 +13,6 @@ use crate::capture::Capture;
 use crate::config::Config;
 use crate::error::EmulatorError;
 use crate::flows::Flows;
-use crate::histogram::Histogram;
 use crate::log::PacketLog;
 use crate::machine::Machine;
 use crate::orders::Order;
@@ -283,10 +282,4 @@ impl<M: Machine> Engine<M> {
 
 fn build_links(configs: &[LinkConfig], seed: RootSeed) -> Result<Vec<Link<IpPacket>>, LinkError> {
     configs.iter().map(|config| Link::new(config.clone(), seed)).collect()
-}
-
-impl RouteMeasure {
-    fn new() -> RouteMeasure {
-        RouteMeasure { lateness: Histogram::new(), slips: 0 }
-    }
 }
