@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import cast
 
 from playpath.base.errors import InputError
+from playpath.base.files import is_special
 from playpath.results.archive.bundle import FORMAT, MANIFEST, Manifest
 
 MAX_FILES = 10_000
@@ -21,6 +22,8 @@ _VERSIONS = ("playpath_version", "engine_version")
 
 def unpack(archive: Path, folder: Path) -> Manifest:
     """Unpack an archive into an empty folder, check every file against its SHA-256, and return the manifest."""
+    if is_special(archive):
+        raise InputError(f"{archive}: is a device, a pipe or a socket; give an archive of `playpath export`")
     try:
         with zipfile.ZipFile(archive) as opened:
             entries = {entry.filename: entry for entry in _safe(opened)}
