@@ -4,8 +4,10 @@ damaged is a fault of playpath.
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -17,7 +19,9 @@ from conftest import playpath_command
 from test_archive import changed, hostile
 
 import playpath
+from playpath.base.errors import RunError
 from playpath.cli.commands.report import load_results
+from playpath.results.archive import unpack as unpacking
 from playpath.results.archive.bundle import export
 from playpath.results.archive.question import Question
 
@@ -267,6 +271,15 @@ def test_an_answer_of_another_shape_is_no_fault_of_playpath(archive, tmp_path, k
 def test_a_table_of_another_shape_is_one_line(archive, tmp_path, change):
     content = parquet(change(table(archive, "sessions")))
     one_line(changed(archive, tmp_path / "bad.zip", {"results/sessions.parquet": content}))
+
+
+def test_a_full_disk_is_not_told_as_a_damaged_archive(archive, tmp_path, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(unpacking, "_extract", full)
+    with pytest.raises(RunError, match="No space left on device"):
+        unpacking.unpack(archive, tmp_path)
 
 
 def test_damaged_lzma_is_one_line(archive, tmp_path):
