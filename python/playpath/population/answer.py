@@ -48,7 +48,7 @@ _STALLED_S = 0.1
 _KEYS = ("path", "cell", "sender", "cc", "seed", "digest")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PopulationResult(Tabular):
     population: Population
     table: pl.DataFrame
