@@ -280,13 +280,19 @@ impl Receiver {
     /// before R3). The header of a duplicate of the last segment is processed, as in Linux.
     #[cold]
     pub fn refuse(&mut self, now: Time, segment: &Segment) {
-        self.ack.is_due = true;
-        let start = self.offset(segment.seq);
-        let end = self.offset(segment.seq.wrapping_add(segment.sequence_len()));
         if self.is_last_again(segment) {
             self.handle_header(now, segment);
         }
-        if start < end && end <= self.next() {
+        self.report(segment);
+    }
+
+    /// A segment that is not taken is answered, and what it has that arrived before is told by DSACK (Linux `tcp_send_dupack`).
+    #[cold]
+    pub fn report(&mut self, segment: &Segment) {
+        self.ack.is_due = true;
+        let start = self.offset(segment.seq);
+        let end = self.offset(segment.seq.wrapping_add(segment.sequence_len())).min(self.next());
+        if start < end {
             self.reassembly.insert(start, end);
             self.duplicate_bytes += end - start;
             self.ack.on_duplicate();
