@@ -370,10 +370,9 @@ impl Receiver {
             return;
         }
         let is_drained = next == self.read;
-        // All segments of a subflow take Linux's slow path, where a segment without data uses up its echo: later segments with the same
-        // echo give no sample.
-        let (mss, bare_echo, is_own_window) = (self.mss, self.bare_echo, self.is_own_window);
-        let is_known = |timestamps: &Timestamps| !is_own_window && timestamps.echo / 1000 == bare_echo;
+        // A segment without data uses up its echo: later ones with the same give no sample (Linux `rcv_rtt_last_tsecr`).
+        let (mss, bare_echo) = (self.mss, self.bare_echo);
+        let is_known = |timestamps: &Timestamps| timestamps.echo / 1000 == bare_echo;
         let (expected, advertised_window) = (self.next(), self.advertised_window);
         let tuning = self.tuning();
         tuning.note_arrival(now);
