@@ -92,9 +92,17 @@ def test_what_never_ends_is_not_read(cli, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "sparse").open("wb").truncate(10**12)
     for name in ("/dev/zero", "pipe", "sparse", "."):
-        for command in (["compare", name], ["sweep", name], ["convert", name], ["population", "compare", name]):
+        commands = (["compare"], ["sweep"], ["convert"], ["population", "compare"], ["verify"])
+        for command in ([*words, name] for words in commands):
             cli(*command).assert_refused()
         cli("population", "import", name, "--out", "users.csv").assert_refused()
+
+
+def test_links_to_nothing_are_no_folders(cli, small, tmp_path):
+    (tmp_path / "round").symlink_to("round")
+    (tmp_path / "gone").symlink_to("nowhere")
+    for name in ("round", "gone", "gone/below"):
+        cli("compare", small, "--out", name).assert_refused("not a folder")
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@
 //! The priors are the same for all logs.
 
 use crate::counts::Expected;
-use crate::log::Transfer;
+use crate::log::{Transfer, late_s};
 use playpath_units::random::Stream;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,9 +130,10 @@ fn loss_outside_bursts(transfers: &[Transfer]) -> Option<f64> {
 
 /// Whether packets of other flows are in the queue: without them, a first byte after a pause takes one round trip.
 fn are_first_bytes_late(transfers: &[Transfer]) -> bool {
-    let mut first_bytes: Vec<f64> = transfers.iter().filter_map(|transfer| transfer.first_byte_s).collect();
-    first_bytes.sort_by(f64::total_cmp);
-    first_bytes.len() >= MIN_FIRST_BYTES && first_bytes[first_bytes.len() * 3 / 4] - first_bytes[0] > LATE_S
+    let is_logged = |one: &(&Transfer, f64)| one.0.first_byte_s.is_some();
+    let mut late: Vec<f64> = transfers.iter().zip(late_s(transfers)).filter(is_logged).map(|one| one.1).collect();
+    late.sort_by(f64::total_cmp);
+    late.len() >= MIN_FIRST_BYTES && late[late.len() * 3 / 4] > LATE_S
 }
 
 /// Random-loss shares under a reading with their log posterior. `likely`: log likelihood of the retransmission counts at a share; `again`:

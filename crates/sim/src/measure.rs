@@ -246,7 +246,9 @@ fn cut_off_by_nats(scenario: &Scenario) -> impl Iterator<Item = String> + use<'_
     };
     scenario.traffic.iter().filter(only_waits).map(|group| {
         let name = &group.sender.name;
-        format!("{name}: from a `rebinding` on it may stand still, for a TCP client that only waits for data does not notice it")
+        format!(
+            "{name}: may stop for good after a `rebinding`: a TCP client that only waits for data does not notice it"
+        )
     })
 }
 

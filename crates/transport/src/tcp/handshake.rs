@@ -57,11 +57,15 @@ impl Features {
         .consistent()
     }
 
-    /// Without SACK only Reno's and NewReno's rules work; PRR works with both.
+    /// Without SACK only Reno's and NewReno's rules work; PRR works with both. Linux restarts its timer with every ACK of new data.
     fn consistent(mut self) -> Features {
         if !self.sack {
-            if !self.detection.counts_duplicates() {
-                self.detection = LossDetection::NewReno(PartialAckTimer::Impatient);
+            match self.detection {
+                LossDetection::RackTlp => {
+                    self.detection = LossDetection::NewReno(PartialAckTimer::SlowButSteady);
+                }
+                LossDetection::Rfc6675 => self.detection = LossDetection::NewReno(PartialAckTimer::Impatient),
+                _ => {}
             }
             if self.recovery == Recovery::Rfc6675 {
                 self.recovery = Recovery::NewReno;
@@ -405,6 +409,7 @@ impl Connection {
         let features = self.sender.features();
         let is_on = features.ecn || features.counts_marks;
         self.receiver.agree_on_ecn(is_on, features.counts_marks, !self.opening.has_sent_synack);
+        self.receiver.note_established(at.now);
         self.sender.start(at, window);
         self.raise(Event::Connected);
     }

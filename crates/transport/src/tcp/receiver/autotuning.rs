@@ -59,6 +59,11 @@ impl AutoTuning {
         }
     }
 
+    /// The first round trip is measured from the moment on at which the connection was established (`tcp_init_buffer_space`).
+    pub fn measure_from(&mut self, now: Time) {
+        self.measured_at = now;
+    }
+
     /// Over several subflows: `rtt` is the longest of them, updated once per round trip; until each has received data (`is_halved`), half
     /// of the memory counts as payload.
     pub fn follow(&mut self, rtt: Duration, is_halved: bool) {

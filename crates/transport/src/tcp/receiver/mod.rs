@@ -5,7 +5,6 @@
 //! Differences from Linux:
 //! 1. The buffer is counted in payload bytes, not in memory of socket buffers. With Linux's delayed ACKs it grows as Linux's does
 //!    (`autotuning.rs`) up to the configured size.
-//! 2. No "ping-pong" mode: answering does not end quick ACKs.
 //!
 //! Units: stream offsets; a FIN counts one. Tested by the packet scripts and the stream property test.
 
@@ -49,6 +48,7 @@ pub(crate) struct Receiver {
     is_tuned: bool,
     /// Allocated with the first data: an endpoint that only sends has none.
     tuning: Option<Box<AutoTuning>>,
+    established_at: Time,
     /// Whether the window is this endpoint's own, not that of the layer above.
     is_own_window: bool,
     window_update: WindowUpdate,
@@ -97,6 +97,7 @@ impl Receiver {
             ack: AckPolicy::new(config),
             is_tuned: config.tunes_window,
             tuning: None,
+            established_at: Time::ZERO,
             is_own_window: config.flow_control == FlowControl::Own,
             window_update: config.window_update,
             mss: config.mss,
@@ -123,6 +124,10 @@ impl Receiver {
     pub fn start(&mut self, irs: u32) {
         self.irs = irs;
         (self.advertised, self.is_window_current) = (self.first_window(), false);
+    }
+
+    pub fn note_established(&mut self, now: Time) {
+        self.established_at = now;
     }
 
     pub fn first_window(&self) -> u64 {
@@ -389,8 +394,11 @@ impl Receiver {
     }
 
     fn tuning(&mut self) -> &mut AutoTuning {
-        self.tuning
-            .get_or_insert_with(|| Box::new(AutoTuning::new(self.mss + u32::from(self.option_bytes), self.buffer)))
+        self.tuning.get_or_insert_with(|| {
+            let mut tuning = AutoTuning::new(self.mss + u32::from(self.option_bytes), self.buffer);
+            tuning.measure_from(self.established_at);
+            Box::new(tuning)
+        })
     }
 
     /// The threshold of Linux's receive window; zero before the first data.
@@ -480,6 +488,11 @@ impl Receiver {
             self.ack.on_crowded_buffer();
         }
         self.is_window_current = !is_crowded;
+    }
+
+    #[inline]
+    pub fn note_data_sent(&mut self, now: Time) {
+        self.ack.on_data_sent(now);
     }
 
     /// A segment arrived after the sender's idle time (Linux re-enters quick ACKs).

@@ -18,7 +18,7 @@ use reno::Reno;
 use rfc6675::Rfc6675;
 
 /// DupThresh (RFC 5681 §3.2, RFC 6675 §2, RFC 8985 §6.2 step 4).
-const DUP_THRESH: u32 = 3;
+pub(super) const DUP_THRESH: u32 = 3;
 
 #[derive(Debug)]
 pub(crate) enum Detector {
@@ -38,6 +38,8 @@ pub(crate) struct Situation {
     pub una: u64,
     pub mss: u32,
     pub duplicates: u32,
+    /// So many of them show a loss.
+    pub enough: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

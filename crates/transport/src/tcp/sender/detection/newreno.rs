@@ -2,7 +2,7 @@
 //!
 //! Reference: RFC 6582. Differences from the reference: none. Tested by `fast_retransmit_newreno.pkt`, `rto_duplicates.pkt`.
 
-use super::{DUP_THRESH, Situation};
+use super::Situation;
 use crate::tcp::config::PartialAckTimer;
 use crate::tcp::sender::recovery::Phase;
 use crate::tcp::sender::scoreboard::Scoreboard;
@@ -39,11 +39,11 @@ impl NewReno {
     }
 }
 
-/// The third duplicate ACK shows the head lost, outside of a recovery and above `recover` (§3.2 step 1).
+/// Enough duplicate ACKs show the head lost, outside of a recovery and above `recover` (§3.2 step 1).
 pub(super) fn third_duplicate(recover: Option<u64>, board: &mut Scoreboard, at: &Situation) -> u32 {
     let is_new_episode = recover.is_none_or(|recover| at.una > recover);
     let is_open = matches!(at.phase, Phase::Open | Phase::Cwr);
-    if is_open && at.duplicates >= DUP_THRESH && is_new_episode && !board.is_empty() {
+    if is_open && at.duplicates >= at.enough && is_new_episode && !board.is_empty() {
         return board.mark_head_lost();
     }
     0
