@@ -3,7 +3,7 @@
 use crate::config::{Config, RouteSpec};
 use crate::flows::{Flow, PathChanges};
 use crate::series::Series;
-use crate::sys::{Scheduling, waited_and_ran};
+use crate::sys::{Scheduling, waited_s};
 use hdrhistogram::Histogram;
 use playpath_link::{ClassStats, LinkConfig, LinkStats};
 use playpath_units::{Duration, Time};
@@ -118,8 +118,7 @@ pub fn report(
         "duration_s": measure.duration.as_secs_f64(),
         "realtime": scheduling.is_realtime(),
         "scheduling": scheduling.name(),
-        "waited_s": waited_and_ran().map(|(waited, _)| waited),
-        "ran_s": waited_and_ran().map(|(_, ran)| ran),
+        "waited_s": waited_s(),
         "slips": measure.routes.iter().map(|route| route.slips).sum::<u64>(),
         "paths": paths.collect::<Vec<_>>(),
         "links": every_link.collect::<Vec<_>>(),

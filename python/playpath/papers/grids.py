@@ -37,9 +37,6 @@ _STANDINGS = {
     "open": ("#d9e8f1", _ON_LIGHT, "?"),
     "behind": ("#ffffff", INK, ""),
 }
-_CELL, _GAP, _ROW = 0.34, 0.5, 0.26
-_MAX_COLUMNS = 22
-_SLANT = 2.4  # room for the slanted title of the last column
 
 
 def joint_grid(found: Joint) -> Figure:

@@ -222,10 +222,13 @@ impl RenoBased for Cubic {
     }
 
     fn grow(&mut self, view: &View, event: &Ack) {
+        if let (Law::Linux(linux), Some(rtt)) = (&mut self.law, event.rtt) {
+            linux.on_rtt(view.now, rtt);
+        }
         let acked = self.reno.take(view, event);
         match &mut self.law {
             Law::Linux(linux) if acked >= 1.0 => {
-                let grown = linux.on_ack(view.now, view.min_rtt, self.reno.windows.cwnd as u32, acked as u32);
+                let grown = linux.on_ack(view.now, self.reno.windows.cwnd as u32, acked as u32);
                 self.reno.windows.cwnd = f64::from(grown);
             }
             Law::Linux(_) => {}

@@ -15,7 +15,7 @@
 use crate::kernel::{self, InKernel};
 use crate::parts::reno::{Reno, RenoBased, whole_growth};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
-use crate::parts::windows::{ECN_BETA, REDUCE_FROM, remaining_after};
+use crate::parts::windows::{ECN_BETA, REDUCE_FROM, Windows, remaining_after};
 use crate::registry::{Behaviour, Entry};
 use crate::{Ack, CongestionEvent, ParamSpec, Rto, View};
 
@@ -54,11 +54,11 @@ pub struct NewReno {
 }
 
 impl NewReno {
-    /// A reduced window, in whole packets where the window is.
+    /// A reduced window; where it is whole, in whole packets and at least two (`tcp_reno_ssthresh`).
     fn reduced(&mut self, window: f64) -> f64 {
         self.credit.as_mut().map_or(window, |credit| {
             *credit = 0;
-            libm::floor(window)
+            libm::floor(window).max(Windows::MIN_SSTHRESH)
         })
     }
 }

@@ -57,11 +57,15 @@ impl Features {
         .consistent()
     }
 
-    /// Without SACK only Reno's and NewReno's rules work; PRR works with both.
+    /// Without SACK only Reno's and NewReno's rules work; PRR works with both. Linux restarts its timer with every ACK of new data.
     fn consistent(mut self) -> Features {
         if !self.sack {
-            if !self.detection.counts_duplicates() {
-                self.detection = LossDetection::NewReno(PartialAckTimer::Impatient);
+            match self.detection {
+                LossDetection::RackTlp => {
+                    self.detection = LossDetection::NewReno(PartialAckTimer::SlowButSteady);
+                }
+                LossDetection::Rfc6675 => self.detection = LossDetection::NewReno(PartialAckTimer::Impatient),
+                _ => {}
             }
             if self.recovery == Recovery::Rfc6675 {
                 self.recovery = Recovery::NewReno;

@@ -10,8 +10,7 @@
 //!
 //! Differences from Linux:
 //! 1. Time is exact, where Linux counts ticks of 1 to 10 ms.
-//! 2. `delay_min` is the connection's `min_rtt`; Linux forgets its own at a timeout.
-//! 3. The cube root is exact, where Linux's errs by up to 0.2 %.
+//! 2. The cube root is exact, where Linux's errs by up to 0.2 %.
 //!
 //! Units: packets, time in 1/1024 s. Tested here by worked examples; against the kernel's own by `docs/appendix/twin.md`.
 
@@ -52,6 +51,8 @@ pub(super) struct LinuxGrowth {
     epoch_start: Option<Time>,
     origin: u32,
     k: u64,
+    /// Smallest round trip of data since the last timeout; [`Duration::MAX`]: none yet.
+    delay_min: Duration,
     /// W_est.
     reno_cwnd: u32,
     ack_cnt: u32,
@@ -74,6 +75,7 @@ impl LinuxGrowth {
             epoch_start: None,
             origin: 0,
             k: 0,
+            delay_min: Duration::MAX,
             reno_cwnd: 0,
             ack_cnt: 0,
             cnt: 0,
@@ -81,9 +83,16 @@ impl LinuxGrowth {
         }
     }
 
+    /// An ACK's round trip; in the first second of an epoch it is that of the recovery (`cubictcp_acked`).
+    pub fn on_rtt(&mut self, now: Time, rtt: Duration) {
+        if self.epoch_start.is_none_or(|start| now.saturating_since(start) >= Duration::from_secs(1)) {
+            self.delay_min = self.delay_min.min(rtt);
+        }
+    }
+
     /// The window after `acked` packets in congestion avoidance.
-    pub fn on_ack(&mut self, now: Time, min_rtt: Duration, cwnd: u32, acked: u32) -> u32 {
-        self.update(now, min_rtt, cwnd, acked);
+    pub fn on_ack(&mut self, now: Time, cwnd: u32, acked: u32) -> u32 {
+        self.update(now, cwnd, acked);
         whole_growth(&mut self.credit, self.cnt, cwnd, acked)
     }
 
@@ -93,7 +102,7 @@ impl LinuxGrowth {
         self.last_max = if gives_way { scaled(cwnd, (1024 + self.constants.beta) / 2) } else { cwnd };
         self.epoch_start = None;
         self.credit = 0;
-        scaled(cwnd, self.constants.beta)
+        scaled(cwnd, self.constants.beta).max(2)
     }
 
     /// After a timeout's reduction all is forgotten.
@@ -107,7 +116,7 @@ impl LinuxGrowth {
     }
 
     /// `bictcp_update`: `cnt` for this ACK.
-    fn update(&mut self, now: Time, min_rtt: Duration, cwnd: u32, acked: u32) {
+    fn update(&mut self, now: Time, cwnd: u32, acked: u32) {
         self.ack_cnt += acked;
         let is_fresh = self.last_cwnd == cwnd && now.saturating_since(self.last_time) <= UPDATE_INTERVAL;
         if is_fresh && self.cnt > 0 {
@@ -124,7 +133,8 @@ impl LinuxGrowth {
             self.k = libm::cbrt(cube_factor as f64 * f64::from(self.origin - cwnd)) as u64;
         }
         let start = self.epoch_start.unwrap_or(now);
-        let elapsed = now.saturating_since(start) + if min_rtt == Duration::MAX { Duration::ZERO } else { min_rtt };
+        let delay = if self.delay_min == Duration::MAX { Duration::ZERO } else { self.delay_min };
+        let elapsed = now.saturating_since(start) + delay;
         let target = self.target(elapsed.as_nanos() * 1024 / 1_000_000_000);
         self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
         if self.last_max == 0 {

@@ -54,6 +54,8 @@ pub(crate) struct Receiver {
     mss: u32,
     /// Bytes by which a subflow's option reduces a full segment, as Linux counts it (`advmss`).
     option_bytes: u8,
+    /// Shift of the window scale, of which Linux's windows are multiples.
+    scale: u8,
     /// Newest TSval to echo, and when it arrived (RFC 7323 §4.3).
     ts_recent: u32,
     ts_recent_at: Time,
@@ -98,6 +100,7 @@ impl Receiver {
             window_update: config.window_update,
             mss: config.mss,
             option_bytes: 0,
+            scale: window_scale(config.receive_buffer, config.tunes_window),
             ts_recent: 0,
             ts_recent_at: Time::ZERO,
             last_ack_sent: 0,
@@ -274,13 +277,19 @@ impl Receiver {
     /// before R3). The header of a duplicate of the last segment is processed, as in Linux.
     #[cold]
     pub fn refuse(&mut self, now: Time, segment: &Segment) {
-        self.ack.is_due = true;
-        let start = self.offset(segment.seq);
-        let end = self.offset(segment.seq.wrapping_add(segment.sequence_len()));
         if self.is_last_again(segment) {
             self.handle_header(now, segment);
         }
-        if start < end && end <= self.next() {
+        self.report(segment);
+    }
+
+    /// A segment that is not taken is answered, and what it has that arrived before is told by DSACK (Linux `tcp_send_dupack`).
+    #[cold]
+    pub fn report(&mut self, segment: &Segment) {
+        self.ack.is_due = true;
+        let start = self.offset(segment.seq);
+        let end = self.offset(segment.seq.wrapping_add(segment.sequence_len())).min(self.next());
+        if start < end {
             self.reassembly.insert(start, end);
             self.duplicate_bytes += end - start;
             self.ack.on_duplicate();
@@ -501,22 +510,22 @@ impl Receiver {
     fn right_edge(&self) -> u64 {
         if let Some(window) = self.linux_window() {
             // Linux keeps a window that would shrink and rounds it up as well (`tcp_select_window`): each ACK moves the edge a little.
-            return self.next() + window.max(self.window().next_multiple_of(self.granularity()));
+            return self.next() + window.max(self.round_up(self.window()));
         }
         let edge = self.read + self.buffer;
         let step = (self.buffer / 2).min(u64::from(self.mss));
         if edge >= self.advertised + step { edge } else { self.advertised }
     }
 
-    /// Unit of the window scale: Linux's windows are multiples of it.
-    fn granularity(&self) -> u64 {
-        1 << window_scale(self.buffer, self.is_tuned)
+    /// To the unit of the window scale, without a division: each segment asks.
+    fn round_up(&self, window: u64) -> u64 {
+        let below = (1 << self.scale) - 1;
+        (window + below) & !below
     }
 
     /// The window that Linux would choose now, regardless of the last one: a multiple of the window scale's unit (`__tcp_select_window`).
     fn linux_window(&self) -> Option<u64> {
-        self.tuned_window(|tuning| tuning.window(self.held(), self.mss))
-            .map(|window| window.next_multiple_of(self.granularity()))
+        self.tuned_window(|tuning| tuning.window(self.held(), self.mss)).map(|window| self.round_up(window))
     }
 
     /// Whether a window as wide as the last one can be advertised now.

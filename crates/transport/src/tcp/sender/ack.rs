@@ -12,7 +12,7 @@ use super::recovery::Phase;
 use super::scoreboard::{EVER_RETRANS, RETRANS, SACKED, SentPacket};
 use super::{Echo, Sender};
 use crate::segment::{Flags, Segment};
-use crate::tcp::config::{FlowControl, Growth};
+use crate::tcp::config::{FlowControl, Growth, Recovery};
 use crate::tcp::handshake::timestamp;
 use crate::tcp::moment::Moment;
 use crate::tcp::receiver::unwrap_near;
@@ -42,6 +42,7 @@ pub(crate) struct AckInfo {
     /// Packets that the peer reports as marked.
     pub ce_marked: u32,
     pub echo: Option<u32>,
+    pub ecn_echo: bool,
 }
 
 /// Collects the packets that one ACK delivers.
@@ -61,6 +62,8 @@ struct Delivery {
     has_timed: bool,
     recovery_point: u64,
     original_delivered: bool,
+    /// The lowest original that others overtook.
+    late_from: u64,
 }
 
 impl Delivery {
@@ -80,7 +83,9 @@ impl Delivery {
             false
         };
         self.has_timed |= !is_ambiguous;
-        detector.on_delivered(self.now, packet, is_ambiguous);
+        if detector.on_delivered(self.now, packet, is_ambiguous) {
+            self.late_from = self.late_from.min(packet.start);
+        }
     }
 }
 
@@ -88,7 +93,6 @@ impl Delivery {
 struct Before {
     in_flight: u32,
     una: u64,
-    ecn_echo: bool,
 }
 
 impl Sender {
@@ -110,8 +114,7 @@ impl Sender {
         }
         self.is_settled = false;
         let had_outstanding = !self.scoreboard.is_empty();
-        let ecn_echo = had_outstanding && self.is_echo(segment);
-        let before = Before { in_flight: self.in_flight(), una: self.stream.una(), ecn_echo };
+        let before = Before { in_flight: self.in_flight(), una: self.stream.una() };
         let opened = self.update_peer_window(ack, segment.window);
         let mut delivery = Delivery {
             now: at.now,
@@ -125,6 +128,7 @@ impl Sender {
             has_timed: false,
             recovery_point: self.recovery.point(),
             original_delivered: false,
+            late_from: u64::MAX,
         };
         let sacks = (self.features.sack && !segment.sack.is_empty()).then(|| self.take_blocks(ack, segment));
         let acked = if ack > before.una { self.advance(ack, &mut delivery) } else { 0 };
@@ -141,6 +145,10 @@ impl Sender {
         });
         if let Some(rtt) = acked_rtt {
             self.detector.set_rtt(rtt); // what is acknowledged comes last (Linux `tcp_ack`)
+        }
+        if delivery.late_from < u64::MAX {
+            // By all that this ACK reports (Linux `tcp_check_sack_reordering`).
+            self.detector.on_late_original(delivery.late_from);
         }
         let has_dsack = duplicates > 0;
         let is_duplicate = ack == before.una
@@ -162,8 +170,10 @@ impl Sender {
             original_delivered: delivery.original_delivered,
             has_repairs_out: self.scoreboard.retrans_out() > 0,
             ce_marked: self.take_marks(segment, delivery.delivered),
+            ecn_echo: had_outstanding && ack >= before.una && self.is_echo(segment),
             echo: segment.timestamps.filter(|_| self.features.timestamps).map(|t| t.echo),
         };
+        info.ecn_echo |= info.ce_marked > 0;
         self.finish_ack(at, &mut info, &delivery, &before);
     }
 
@@ -195,12 +205,19 @@ impl Sender {
         if self.tail_probe.is_out() {
             self.check_tail_probe(at, info);
         }
-        let ecn_echo = before.ecn_echo || info.ce_marked > 0;
-        if ecn_echo {
+        // On Linux the ACK that ends a reduction may begin the next (`tcp_try_to_open`); RFC 3168 §6.1.2 reduces once per round, and what
+        // this ACK echoes was sent before the end.
+        let echoes_last = self.features.recovery == Recovery::Prr;
+        if info.ecn_echo && !echoes_last {
             self.react_to_ecn(at, info);
         }
+        let was_partial = self.recovery.is_partial(self.stream.una());
         if self.is_dubious(info) {
             self.react_to_ack(at, info);
+        }
+        // Not if a late original undid a recovery that goes beyond it.
+        if info.ecn_echo && echoes_last && !was_partial {
+            self.react_to_ecn(at, info);
         }
         let newly_lost = (self.rate.lost() - lost_before) as u32;
         let is_reducing = self.recovery.phase().is_reducing();
@@ -222,7 +239,7 @@ impl Sender {
                 prior_in_flight: before.in_flight,
                 may_grow: !is_ruled && self.may_grow(at.now),
                 round_start,
-                ecn_echo,
+                ecn_echo: info.ecn_echo,
                 ce_marked: info.ce_marked,
             };
             let view = self.view(at);
@@ -325,21 +342,48 @@ impl Sender {
         packets
     }
 
-    /// Count duplicate ACKs up to the fast retransmit; without SACK each reports that a packet arrived. Not after a timeout: there
-    /// they are caused by needless retransmissions, and if each let a packet out, these packets would cause further duplicates
-    /// endlessly while the head is missing.
+    /// Count duplicate ACKs up to the fast retransmit; without SACK each reports that a packet arrived.
     fn count_duplicates(&mut self, info: &mut AckInfo) {
+        let emulates_sack = self.emulates_sack();
         if info.is_duplicate {
-            let counts_arrivals = !self.features.sack && self.recovery.phase() != Phase::Loss;
-            info.delivered += self.duplicates.add(counts_arrivals.then(|| self.scoreboard.packets_out()));
+            let before = self.duplicates.arrived();
+            let most = if emulates_sack { u32::MAX } else { self.scoreboard.packets_out() };
+            self.duplicates.add(self.counts_arrivals().then_some(most));
+            self.limit_arrivals(0);
+            info.delivered += self.duplicates.arrived().saturating_sub(before);
         } else if info.is_advance {
             if self.duplicates.arrived() > 0 {
                 let known = self.duplicates.on_advance(info.acked);
                 info.delivered -= known.min(info.delivered.saturating_sub(1));
+                self.limit_arrivals(info.acked);
             }
-            if self.recovery.phase() == Phase::Open {
+            let phase = self.recovery.phase();
+            if phase == Phase::Open || (emulates_sack && phase != Phase::Recovery) {
                 self.duplicates.clear();
             }
+        }
+    }
+
+    /// More arrivals than packets are out beside the missing: they were overtaken, not lost; `acked` of them left with this ACK (Linux
+    /// `tcp_check_reno_reordering`).
+    fn limit_arrivals(&mut self, acked: u32) {
+        let packets_out = self.scoreboard.packets_out();
+        let holes = self.scoreboard.lost_out().max(1);
+        if self.emulates_sack() && self.duplicates.limit(packets_out.saturating_sub(holes)) {
+            self.detector.learn_reordering(packets_out + acked);
+        }
+    }
+
+    /// Whether a duplicate ACK reports an arrival. Not after a timeout: there they are caused by needless retransmissions, and if each let
+    /// a packet out, these packets would cause further duplicates endlessly while the head is missing. Linux counts those that new data
+    /// may have caused, and none when all is repaired (`tcp_process_loss`, `tcp_fastretrans_alert`).
+    fn counts_arrivals(&self) -> bool {
+        let (una, nxt) = (self.stream.una(), self.stream.nxt());
+        let is_after_timeout = self.recovery.phase() == Phase::Loss;
+        match self.emulates_sack() {
+            true if self.recovery.phase().is_repairing() && self.recovery.is_at_point(una) => false,
+            true => !is_after_timeout || nxt > self.recovery.point(),
+            false => !self.features.sack && !is_after_timeout,
         }
     }
 
@@ -417,7 +461,7 @@ impl Sender {
     fn restart_timers(&mut self, now: Time, info: &AckInfo) {
         if info.is_advance {
             if !self.recovery.is_partial(self.stream.una()) || self.detector.restarts_timer_by_partial_ack() {
-                self.restart_rto(now); // RFC 6298 §5.3
+                self.restart_rto_by_progress(now);
             }
             if self.scoreboard.is_empty() {
                 self.timers.look_again(Time::MAX);

@@ -21,13 +21,17 @@ impl Duplicates {
         *self = Duplicates::default();
     }
 
-    /// Another duplicate ACK arrived. Returns how many packets it reports as arrived. `max_arrived`: number of packets above the head, if
-    /// arrivals are counted.
-    pub fn add(&mut self, max_arrived: Option<u32>) -> u32 {
+    /// No more than `most` packets can have arrived. Whether more were reported.
+    pub fn limit(&mut self, most: u32) -> bool {
+        let is_more = self.arrived > most;
+        self.arrived = self.arrived.min(most);
+        is_more
+    }
+
+    /// Another duplicate ACK arrived. `max_arrived`: most packets that can have arrived, if arrivals are counted.
+    pub fn add(&mut self, max_arrived: Option<u32>) {
         self.count += 1;
-        let is_counted = max_arrived.is_some_and(|most| self.arrived < most);
-        self.arrived += u32::from(is_counted);
-        u32::from(is_counted)
+        self.arrived += u32::from(max_arrived.is_some_and(|most| self.arrived < most));
     }
 
     /// An ACK of `acked` packets: the first one was missing, the others may have been counted by duplicates. Returns how many were.

@@ -30,7 +30,7 @@ mod undo;
 mod usage;
 mod validation;
 
-use super::config::{Config, FlowControl};
+use super::config::{self, Config, FlowControl};
 use super::handshake::Features;
 use super::moment::Moment;
 use super::stats::{Counters, Stats, TcpInfo};
@@ -395,6 +395,11 @@ impl Sender {
         self.recovery.phase() == Phase::Open && self.sacked_out() == 0
     }
 
+    /// Duplicate ACKs stand for SACK, as in Linux (`tcp_is_reno`).
+    fn emulates_sack(&self) -> bool {
+        !self.features.sack && self.features.recovery == config::Recovery::Prr
+    }
+
     /// Packets known to have arrived out of order: SACKed, or counted by duplicate ACKs if the peer does not use SACK.
     fn sacked_out(&self) -> u32 {
         self.scoreboard.sacked_out() + self.duplicates.arrived()
@@ -426,6 +431,14 @@ impl Sender {
         self.timers.restart_rto(now, self.rto());
     }
 
+    /// SND.UNA moved (RFC 6298 §5.3). Where the timer ran for a probe or a reordering window, the RTO counts from when the head was sent
+    /// (Linux `tcp_rearm_rto`).
+    fn restart_rto_by_progress(&mut self, now: Time) {
+        let head = self.scoreboard.front().filter(|_| self.timers.is_early());
+        let from = head.map_or(now, |head| head.sent_at);
+        self.timers.restart_rto(from, self.rto());
+    }
+
     /// Set the retransmission timer by what is outstanding now.
     #[inline(always)]
     fn rearm(&mut self) {
@@ -454,11 +467,13 @@ impl Sender {
         self.timers.look_again(Time::MAX);
     }
 
-    /// A tail loss probe is allowed (RFC 8985 §7.2): nothing SACKed, nothing lost.
+    /// A tail loss probe is allowed (RFC 8985 §7.2): nothing SACKed, nothing lost. Linux asks for neither while it reduces for ECN-Echo.
     fn may_probe(&self) -> bool {
         self.detector.sends_tail_probes()
-            && !self.recovery.phase().is_repairing()
-            && self.scoreboard.sacked_out() == 0
-            && self.scoreboard.lost_out() == 0
+            && match self.recovery.phase() {
+                Phase::Open => self.scoreboard.sacked_out() == 0 && self.scoreboard.lost_out() == 0,
+                Phase::Cwr => true,
+                Phase::Recovery | Phase::Loss => false,
+            }
     }
 }

@@ -46,9 +46,13 @@ impl Sender {
 
     /// React to an ACK that may need more than the plain open state does.
     pub(super) fn react_to_ack(&mut self, at: Moment<'_>, info: &AckInfo) {
+        if info.ecn_echo {
+            self.recovery.demand_reduction();
+        }
         let ends_with_progress = self.detector.knows_no_partial_ack();
         let holds_cwr = self.features.recovery == config::Recovery::Prr;
-        match self.recovery.on_ack(self.config.undo, info, &self.stream, ends_with_progress, holds_cwr) {
+        let lingers = self.emulates_sack();
+        match self.recovery.on_ack(self.config.undo, info, &self.stream, ends_with_progress, holds_cwr, lingers) {
             Step::Watch => self.watch_for_loss(at, info),
             Step::Repair => self.continue_recovery(at, info),
             Step::RepairAll => self.repair_all(at, info),
@@ -61,6 +65,7 @@ impl Sender {
                 self.watch_for_loss(at, info);
             }
             Step::Hold => self.detector.on_late_original(info.prior_una),
+            Step::Linger => self.duplicates.clear(),
             Step::Undo => self.undo(at, info),
         }
     }
@@ -138,7 +143,7 @@ impl Sender {
             phase: self.recovery.phase(),
             una: self.stream.una(),
             mss: self.features.mss,
-            duplicates: self.duplicates.count(),
+            duplicates: if self.emulates_sack() { self.duplicates.arrived() } else { self.duplicates.count() },
         };
         let found = self.detector.detect(&mut self.scoreboard, &situation);
         self.timers.look_again(found.look_again);
@@ -183,7 +188,8 @@ impl Sender {
         self.counters.note().fast_recoveries += 1;
         // The window was already reduced in this round for ECN: no second cut (RFC 3168 §6.1.2).
         // With counted marks the reduction was proportional to them, and a loss reduces the window in addition (RFC 8257 §3.5).
-        if self.recovery.phase() != Phase::Cwr || self.features.counts_marks {
+        let is_cut = self.recovery.phase() == Phase::Cwr;
+        if !is_cut || self.features.counts_marks {
             self.begin_episode(at, info, signal);
         }
         if info.is_duplicate && self.detector.backs_off(self.stream.nxt()) {
@@ -191,7 +197,14 @@ impl Sender {
             self.restart_rto(at.now);
         }
         let repairs = (self.scoreboard.unsettled(), self.tail_probe.repairs_out());
-        self.recovery.enter(self.stream.una(), self.stream.nxt(), repairs);
+        // On Linux the reduction under way goes on: it ends where it would have, and lets the repair leave when it is its turn.
+        let goes_on = is_cut && self.features.recovery == config::Recovery::Prr;
+        let point = if goes_on { self.recovery.point() } else { self.stream.nxt() };
+        self.recovery.enter(self.stream.una(), point, repairs);
+        self.recovery.force(!goes_on);
+        if is_cut || info.ecn_echo {
+            self.recovery.demand_reduction();
+        }
         self.detector.on_recovery(self.stream.nxt());
         self.tail_probe.forget();
         let (cwnd, duplicates) = (self.control.cwnd(), self.duplicates.count());
@@ -245,7 +258,7 @@ impl Sender {
             self.reduction().deflate(info.acked);
             if let Some(lost) = self.detector.on_partial_ack(&mut self.scoreboard) {
                 self.rate.on_lost(lost);
-                self.recovery.force(lost > 0);
+                self.recovery.force(lost > 0 && !self.emulates_sack());
             }
         }
     }
@@ -268,15 +281,21 @@ impl Sender {
         if is_partial {
             self.detector.on_late_original(info.prior_una);
         }
+        let reduced = WindowChange { cwnd: self.send_window(), ssthresh: self.control.ssthresh() };
+        let is_demanded = self.recovery.is_reduction_demanded();
         let was_rto = self.recovery.undo();
         self.duplicates.clear();
         self.detector.on_undo();
         self.scoreboard.forget_losses();
-        self.send_cwr = false; // nothing was reduced (Linux `tcp_ecn_withdraw_cwr`)
         self.rtt.clear_backoff();
         self.validator.start_anew();
-        let view = self.view(at);
-        self.control.on_undo(&view, &Undo { was_rto });
+        if is_demanded {
+            self.change_windows(at, reduced);
+        } else {
+            self.send_cwr = false; // nothing was reduced (Linux `tcp_ecn_withdraw_cwr`)
+            let view = self.view(at);
+            self.control.on_undo(&view, &Undo { was_rto });
+        }
         self.watch_for_loss(at, info); // what is missing all the same begins the next recovery (Linux `tcp_fastretrans_alert`)
     }
 
@@ -323,8 +342,14 @@ impl Sender {
             self.counters.note_loss_distance();
         }
         self.rtt.back_off();
-        let reduces = consecutive == 1 && !(phase.is_reducing() && self.config.rto.keeps_reduction);
-        let undoable = reduces.then_some((self.stream.una(), unsettled, probes));
+        let una = self.stream.una();
+        let is_reduced = phase.is_reducing() && self.config.rto.keeps_reduction && !self.recovery.is_at_point(una);
+        let reduces = consecutive == 1 && !is_reduced;
+        if reduces && self.emulates_sack() {
+            // A recovery that waits for more to be acknowledged leaves the window where it brought it.
+            self.change_windows(at, WindowChange { cwnd: self.send_window(), ssthresh: self.control.ssthresh() });
+        }
+        let undoable = reduces.then_some((una, unsettled, probes));
         self.recovery.enter_loss(self.config.undo, self.stream.nxt(), undoable);
         self.detector.on_rto(self.stream.nxt());
         self.duplicates.clear();

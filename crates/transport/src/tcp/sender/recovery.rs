@@ -64,6 +64,8 @@ pub(crate) enum Step {
     ExitAndWatch,
     /// An original filled a hole, while retransmissions are in flight.
     Hold,
+    /// All is repaired, but without SACK the phase lasts until more is acknowledged.
+    Linger,
     Undo,
 }
 
@@ -146,8 +148,23 @@ impl Recovery {
         self.is_forced = is_forced;
     }
 
+    /// ECN-Echo arrived, or had when the episode began: an undo will not restore the window (Linux `tcp_fastretrans_alert`, step A).
+    pub fn demand_reduction(&mut self) {
+        if let Some(episode) = &mut self.episode {
+            episode.undo.demand();
+        }
+    }
+    pub fn is_reduction_demanded(&self) -> bool {
+        self.episode.as_ref().is_some_and(|episode| episode.undo.is_demanded())
+    }
+
+    /// The phase lasts although nothing from before its end is missing.
+    pub fn is_at_point(&self, una: u64) -> bool {
+        self.phase != Phase::Open && una == self.point
+    }
+
     /// What an ACK means for the phase. `ends_with_progress`: the loss detection has no partial ACKs, so any progress ends the recovery.
-    /// `holds_cwr`: a reduction for ECN-Echo ends only when something beyond its end is acknowledged.
+    /// `holds_cwr`: a reduction for ECN-Echo ends only when something beyond its end is acknowledged; `lingers`: a recovery, too.
     pub fn on_ack(
         &mut self,
         tests: UndoConfig,
@@ -155,6 +172,7 @@ impl Recovery {
         stream: &Stream,
         ends_with_progress: bool,
         holds_cwr: bool,
+        lingers: bool,
     ) -> Step {
         let is_repairing = self.phase.is_repairing();
         let is_partial = info.is_advance && self.is_partial(stream.una());
@@ -166,7 +184,10 @@ impl Recovery {
         if self.episode.as_ref().is_some_and(|episode| episode.undo.is_spurious(tests, info, is_repairing)) {
             return Step::Undo;
         }
-        let is_over = info.is_advance && stream.una() >= self.point;
+        let is_over = stream.una() >= self.point;
+        if lingers && self.phase.is_repairing() && self.is_at_point(stream.una()) {
+            return Step::Linger;
+        }
         let phase = self.phase;
         match phase {
             Phase::Open => Step::Watch,
@@ -205,13 +226,12 @@ impl Recovery {
         self.phase = Phase::Cwr;
     }
     /// Fast recovery begins; `left` and `probes` as in [`Undo::start`].
-    pub fn enter(&mut self, una: u64, nxt: u64, (left, probes): (Option<u32>, u32)) {
+    pub fn enter(&mut self, una: u64, point: u64, (left, probes): (Option<u32>, u32)) {
         let episode = self.episode.get_or_insert_default();
         episode.undo.start(una, left, probes);
         (episode.retransmitted, episode.repaired) = (0, 0);
         self.phase = Phase::Recovery;
-        self.point = nxt;
-        self.is_forced = true;
+        self.point = point;
     }
 
     /// The retransmission timer expired again without progress. Returns the number of consecutive expiries.

@@ -112,6 +112,11 @@ impl Timers {
         self.look_again != Time::MAX
     }
 
+    /// The timer runs for something that comes before the RTO.
+    pub fn is_early(&self) -> bool {
+        matches!(self.purpose, Purpose::Probe | Purpose::Reorder) && self.retransmit != Time::MAX
+    }
+
     /// A closed window is being probed.
     pub fn is_persisting(&self) -> bool {
         self.purpose == Purpose::Persist && self.retransmit != Time::MAX

@@ -230,6 +230,7 @@ impl Sender {
         }
         self.schedule_probe(now, false);
         let place = self.join_group(now, packet.start, piece.len, true);
+        self.count_in_reduction();
         self.note_sent(at, piece.len, place, prior_in_flight);
         self.mark_push(now, place, out);
     }
@@ -248,6 +249,7 @@ impl Sender {
         let len = packet.len - u32::from(is_fin);
         if !is_probe {
             self.recovery.on_retransmit(timestamp(now), is_first);
+            self.count_in_reduction();
         }
         self.head.on_retransmit();
         let loss_stats = self.counters.note();
@@ -264,6 +266,14 @@ impl Sender {
         self.mark_push(now, place, out);
     }
 
+    /// A packet leaves in turn; a probe's repair does not (Linux `tcp_send_loss_probe`).
+    #[inline(always)]
+    fn count_in_reduction(&mut self) {
+        if self.recovery.phase().is_reducing() {
+            self.reduction().on_packet_sent();
+        }
+    }
+
     /// Update the state that every data packet changes.
     #[inline(always)]
     fn note_sent(&mut self, at: Moment<'_>, len: u32, place: Place, prior_in_flight: u32) {
@@ -271,9 +281,6 @@ impl Sender {
         self.counters.data_bytes_sent += u64::from(len);
         self.burst += 1;
         self.usage.on_packet_sent(at.now, place.is_new);
-        if self.recovery.phase().is_reducing() {
-            self.reduction().on_packet_sent();
-        }
         if let Some(rate) = self.pacing_rate() {
             let number = self.counters.data_segments_sent;
             self.pacer.on_packet_sent(self.config.pacing_burst, at.now, len, rate, number, place.number == 1);
@@ -323,12 +330,17 @@ impl Sender {
             self.control.on_idle_restart(&view, &IdleRestart { idle, silent, is_app_limited });
         }
         if !is_probe {
-            self.validate_after_idle(at);
+            self.validate_silence(at, silent);
         }
     }
 
     pub fn validate_after_idle(&mut self, at: Moment<'_>) {
-        let Some((_, silent)) = self.usage.idle(at.now) else { return };
+        if let Some((_, silent)) = self.usage.idle(at.now) {
+            self.validate_silence(at, silent);
+        }
+    }
+
+    fn validate_silence(&mut self, at: Moment<'_>, silent: Duration) {
         if self.validator.watches_pauses() && self.is_window_ours {
             let seen = self.window_use(at.now);
             let change = self.validator.after_idle(&seen, silent);

@@ -23,6 +23,8 @@ pub(crate) struct Undo {
     unconfirmed: u32,
     retransmitted: u32,
     first_timestamp: Option<u32>,
+    /// ECN-Echo demands the reduction in any case, so that an undo ends the episode alone (Linux: `prior_ssthresh` is 0).
+    is_demanded: bool,
 }
 
 impl Undo {
@@ -31,7 +33,15 @@ impl Undo {
     pub fn start(&mut self, una: u64, left: Option<u32>, probes: u32) {
         let retransmitted = left.unwrap_or(0) + probes;
         let first_timestamp = left.and(self.first_timestamp);
-        *self = Undo { marker: Some(una), unconfirmed: retransmitted, retransmitted, first_timestamp };
+        *self =
+            Undo { marker: Some(una), unconfirmed: retransmitted, retransmitted, first_timestamp, is_demanded: false };
+    }
+
+    pub fn demand(&mut self) {
+        self.is_demanded = true;
+    }
+    pub fn is_demanded(&self) -> bool {
+        self.is_demanded
     }
 
     /// The episode was undone, or can no longer be.
@@ -48,9 +58,10 @@ impl Undo {
         by_dsack || (in_episode && self.shows_original(tests, info))
     }
 
-    /// This ACK of new data answers an original (RFC 3522): it echoes a timestamp older than the first retransmission.
+    /// This ACK of new data answers an original: it echoes a timestamp older than the first retransmission (RFC 3522), or there was none
+    /// (Linux `tcp_packet_delayed`).
     pub fn shows_original(&self, tests: UndoConfig, info: &AckInfo) -> bool {
-        let is_older = info.echo.zip(self.first_timestamp).is_some_and(|(echo, first)| is_before(echo, first));
+        let is_older = self.first_timestamp.is_none_or(|first| info.echo.is_some_and(|echo| is_before(echo, first)));
         self.marker.is_some() && tests.eifel && info.is_advance && is_older
     }
 

@@ -20,7 +20,7 @@ fn cuts_round_down() {
 #[test]
 fn the_plateau_is_where_the_loss_was() {
     let (mut growth, cwnd) = after_loss(100);
-    growth.update(Time::from_secs(1), Duration::ZERO, cwnd, 1);
+    growth.update(Time::from_secs(1), cwnd, 1);
     assert_eq!((growth.k, growth.origin), (4316, 100));
     let targets = [0, 4316, 4316 + 1024, 4316 + 2048].map(|t| growth.target(t));
     assert_eq!(targets, [71, 100, 100, 103]);
@@ -34,9 +34,10 @@ fn the_plateau_is_where_the_loss_was() {
 fn small_windows_follow_w_est_in_steps() {
     let (mut growth, mut cwnd) = after_loss(10);
     let (mut seen, rtt) = (vec![], Duration::from_millis(10));
+    growth.on_rtt(Time::ZERO, rtt);
     for round in 0..6 {
         for _ in 0..7 {
-            cwnd = growth.on_ack(Time::from_secs(1) + rtt * round, rtt, cwnd, 1);
+            cwnd = growth.on_ack(Time::from_secs(1) + rtt * round, cwnd, 1);
         }
         seen.push(cwnd);
     }
@@ -48,24 +49,39 @@ fn small_windows_follow_w_est_in_steps() {
 fn a_first_epoch_grows_by_a_twentieth() {
     let (mut growth, mut cwnd) = (LinuxGrowth::new(0.4, 0.7), 100);
     for _ in 0..100 {
-        cwnd = growth.on_ack(Time::from_secs(1), Duration::from_millis(100), cwnd, 1);
+        cwnd = growth.on_ack(Time::from_secs(1), cwnd, 1);
     }
     assert_eq!(cwnd, 105);
+}
+
+/// The round trips of data alone count; for a second of each epoch not even these, and after a timeout all are measured anew.
+#[test]
+fn the_least_round_trip_is_of_data_after_the_first_second() {
+    let (mut growth, ms) = (after_loss(10).0, Duration::from_millis);
+    growth.on_rtt(Time::ZERO, ms(100));
+    growth.on_ack(Time::from_secs(1), 7, 1);
+    growth.on_rtt(Time::from_millis(1999), ms(90));
+    assert_eq!(growth.delay_min, ms(100));
+    growth.on_rtt(Time::from_secs(2), ms(90));
+    assert_eq!(growth.delay_min, ms(90));
+    growth.reset();
+    growth.on_rtt(Time::from_secs(3), ms(95));
+    assert_eq!(growth.delay_min, ms(95));
 }
 
 /// A packet for two acknowledged ones is the most, however far the target is.
 #[test]
 fn the_target_is_at_most_one_and_a_half_windows() {
     let (mut growth, cwnd) = after_loss(100);
-    growth.on_ack(Time::from_secs(1), Duration::ZERO, cwnd, 1);
-    growth.update(Time::from_secs(60), Duration::ZERO, cwnd, 1);
+    growth.on_ack(Time::from_secs(1), cwnd, 1);
+    growth.update(Time::from_secs(60), cwnd, 1);
     assert_eq!(growth.cnt, 2);
 }
 
 #[test]
 fn idle_time_does_not_count() {
     let (mut growth, cwnd) = after_loss(100);
-    growth.update(Time::from_secs(1), Duration::ZERO, cwnd, 1);
+    growth.update(Time::from_secs(1), cwnd, 1);
     growth.on_idle(Time::from_secs(9), Duration::from_secs(7));
     assert_eq!(growth.epoch_start, Some(Time::from_secs(8)));
     growth.on_idle(Time::from_secs(9), Duration::from_secs(7));
