@@ -214,7 +214,7 @@ impl Sender {
             len: piece.len + u32::from(piece.is_fin),
             flags: if piece.is_fin { FIN } else { 0 },
         };
-        self.rate.stamp(now, &mut packet, prior_in_flight == 0, prior_in_flight + 1);
+        self.rate.stamp(now, &mut packet, was_empty, prior_in_flight + 1);
         self.scoreboard.push(packet);
         self.stream.send(piece);
         out.set(packet.start, piece);
@@ -242,9 +242,8 @@ impl Sender {
         let is_head = self.scoreboard.first() == index;
         let is_first = self.scoreboard.get(index).is_some_and(|packet| !packet.is(EVER_RETRANS));
         let rate = &mut self.rate;
-        let packet = *self
-            .scoreboard
-            .retransmit(index, is_probe, |packet| rate.stamp(now, packet, prior_in_flight == 0, prior_in_flight + 1));
+        let packet =
+            *self.scoreboard.retransmit(index, is_probe, |packet| rate.stamp(now, packet, false, prior_in_flight + 1));
         let is_fin = packet.is(FIN);
         let len = packet.len - u32::from(is_fin);
         if !is_probe {
