@@ -8,7 +8,7 @@
  */
 #define LAW(x) coupled_##x
 #define LAW_ON_ACK(sk, law, param, view, ack) coupled_in_group(sk, law, view, ack)
-#define LAW_ON_CHANGE(sk, law, param, view) coupled_in_group(sk, law, view, 0)
+#define LAW_ON_CHANGE(sk, law, view) coupled_in_group(sk, law, view, 0)
 #define LAW_ON_RELEASE(sk) coupled_leave(sk)
 #include "law_coupled.h"
 #include "glue.bpf.h"

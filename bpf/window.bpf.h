@@ -11,14 +11,13 @@
 
 #ifndef LAW_ON_ACK
 #define LAW_ON_ACK(sk, law, param, view, ack) LAW(on_ack)(law, param, view, ack)
-#define LAW_ON_CHANGE(sk, law, param, view)
+#define LAW_ON_CHANGE(sk, law, view)
 #endif
 
 struct pp_control {
 	struct LAW(state) law;
 	u32 round_end; /* sequence number that ends the round */
 	u32 rtt_us; /* of the ACK being processed */
-	u32 retrans_seen; /* total_retrans when the recovery began */
 	bool in_recovery;
 };
 
@@ -96,42 +95,36 @@ SEC("struct_ops")
 u32 BPF_PROG(pp_ssthresh, struct sock *sk)
 {
 	struct pp_control *s = pp_control_of(sk);
-	const struct pp_params *params = pp_params_of(sk);
 	struct LAW(state) copy;
-	struct law_view view;
 
-	if (!s || !params)
+	if (!s)
 		return 2;
-	pp_view_of(sk, &view);
 	copy = s->law;
-	return LAW(on_congestion)(&copy, params->value, &view);
+	return LAW(on_congestion)(&copy);
 }
 
 SEC("struct_ops")
 void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
 {
 	struct pp_control *s = pp_control_of(sk);
-	const struct pp_params *params = pp_params_of(sk);
 	u8 old_state = pp_ca_state(sk);
-	struct tcp_sock *tp = pp_tcp(sk);
 	struct law_view view;
 
-	if (!s || !params)
+	if (!s)
 		return;
 	pp_view_of(sk, &view);
 	if (new_state == TCP_CA_Loss) {
-		LAW(on_rto)(&s->law, params->value, &view, old_state != TCP_CA_Loss);
-		tp->snd_ssthresh = s->law.ssthresh;
+		LAW(on_rto)(&s->law, old_state != TCP_CA_Loss);
+		pp_tcp(sk)->snd_ssthresh = s->law.ssthresh;
 		pp_set_cwnd(sk, LAW(cwnd)(&s->law));
 		s->in_recovery = false;
 	} else if ((new_state == TCP_CA_Recovery || new_state == TCP_CA_CWR) && old_state < TCP_CA_CWR) {
-		s->retrans_seen = tp->total_retrans;
 		s->in_recovery = true;
-		LAW(on_congestion)(&s->law, params->value, &view);
+		LAW(on_congestion)(&s->law);
 	} else {
 		return;
 	}
-	LAW_ON_CHANGE(sk, &s->law, params->value, &view);
+	LAW_ON_CHANGE(sk, &s->law, &view);
 }
 
 /* COMPLETE_CWR comes after Linux has set the window to ssthresh at the end of a recovery. */
@@ -144,7 +137,7 @@ void BPF_PROG(pp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	if (!s || event != CA_EVENT_COMPLETE_CWR || !s->in_recovery)
 		return;
 	s->in_recovery = false;
-	LAW(on_recovery_exit)(&s->law, tp->total_retrans - s->retrans_seen);
+	LAW(on_recovery_exit)(&s->law);
 	pp_set_cwnd(sk, LAW(cwnd)(&s->law));
 	tp->snd_ssthresh = s->law.ssthresh;
 }

@@ -219,3 +219,15 @@ def test_names_are_text_in_the_terminal(tmp_path):
     assert "\x1b" not in done.out + done.err
     assert "[/b]" in done.out
     assert playpath_command("run", "s.json", "--sender", "[/b]", cwd=tmp_path).status == 0
+
+
+@pytest.mark.parametrize("wrong", [{"jobs": "2"}, {"jobs": 1.5}, {"world": None}, {"world": 5}])
+def test_a_value_of_another_type_is_an_input_error(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        playpath.compare(SMALL, cc=["cubic"], seeds=1, **wrong)
+
+
+@pytest.mark.parametrize("seed", ["1", 1.0, None])
+def test_a_seed_of_another_type_is_an_input_error(seed):
+    with pytest.raises(InputError, match="must be a whole number from 0 to"):
+        playpath.run(SMALL, sender="cubic", seed=seed)

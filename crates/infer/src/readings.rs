@@ -55,9 +55,20 @@ const APART: f64 = 1.4;
 const MIN_LOSS: f64 = 2e-4;
 /// A neighbour is considered if at least this many first bytes are logged, and a quarter of them are this much later than the earliest.
 const MIN_FIRST_BYTES: usize = 5;
-const LATE_S: f64 = 0.005;
+const LATE_S: f64 = 0.003;
 /// Bytes of a full packet.
 const PAYLOAD: f64 = 1448.0;
+
+/// Half of the distance between `QUEUES`, as a factor; and the longest limit that the last of them stands for.
+const HALF_WAY: f64 = 1.732;
+const LONGEST: f64 = 1600.0;
+
+/// The shortest and the longest queue limit that one of `QUEUES` stands for.
+pub(crate) fn limits_around(queue: u32) -> (usize, usize) {
+    let limit = f64::from(queue);
+    let longest = if queue == QUEUES[QUEUES.len() - 1].0 { LONGEST } else { limit * HALF_WAY };
+    ((limit / HALF_WAY) as usize, longest as usize)
+}
 
 pub(crate) fn any_queue(draws: &mut Stream) -> u32 {
     let mut left = draws.uniform();

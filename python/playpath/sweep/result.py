@@ -30,7 +30,7 @@ from playpath.sweep.store import Store
 from playpath.sweep.worker import KEYS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SweepResult(Tabular):
     name: str
     base: Scenario

@@ -409,7 +409,6 @@ impl Connection {
         let features = self.sender.features();
         let is_on = features.ecn || features.counts_marks;
         self.receiver.agree_on_ecn(is_on, features.counts_marks, !self.opening.has_sent_synack);
-        self.receiver.note_established(at.now);
         self.sender.start(at, window);
         self.raise(Event::Connected);
     }

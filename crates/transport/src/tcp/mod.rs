@@ -366,7 +366,7 @@ impl Connection {
         if self.sender.features().timestamps && !segment.flags.contains(Flags::RST) {
             let Some(timestamps) = segment.timestamps else { return false }; // RFC 7323 §3.2
             if self.receiver.is_old_timestamp(now, timestamps) {
-                self.receiver.request_ack();
+                self.receiver.report(segment);
                 return false;
             }
         }

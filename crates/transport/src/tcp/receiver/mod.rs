@@ -48,7 +48,6 @@ pub(crate) struct Receiver {
     is_tuned: bool,
     /// Allocated with the first data: an endpoint that only sends has none.
     tuning: Option<Box<AutoTuning>>,
-    established_at: Time,
     /// Whether the window is this endpoint's own, not that of the layer above.
     is_own_window: bool,
     window_update: WindowUpdate,
@@ -95,7 +94,6 @@ impl Receiver {
             ack: AckPolicy::new(config),
             is_tuned: config.tunes_window,
             tuning: None,
-            established_at: Time::ZERO,
             is_own_window: config.flow_control == FlowControl::Own,
             window_update: config.window_update,
             mss: config.mss,
@@ -121,10 +119,6 @@ impl Receiver {
     pub fn start(&mut self, irs: u32) {
         self.irs = irs;
         (self.advertised, self.is_window_current) = (self.first_window(), false);
-    }
-
-    pub fn note_established(&mut self, now: Time) {
-        self.established_at = now;
     }
 
     pub fn first_window(&self) -> u64 {
@@ -280,13 +274,19 @@ impl Receiver {
     /// before R3). The header of a duplicate of the last segment is processed, as in Linux.
     #[cold]
     pub fn refuse(&mut self, now: Time, segment: &Segment) {
-        self.ack.is_due = true;
-        let start = self.offset(segment.seq);
-        let end = self.offset(segment.seq.wrapping_add(segment.sequence_len()));
         if self.is_last_again(segment) {
             self.handle_header(now, segment);
         }
-        if start < end && end <= self.next() {
+        self.report(segment);
+    }
+
+    /// A segment that is not taken is answered, and what it has that arrived before is told by DSACK (Linux `tcp_send_dupack`).
+    #[cold]
+    pub fn report(&mut self, segment: &Segment) {
+        self.ack.is_due = true;
+        let start = self.offset(segment.seq);
+        let end = self.offset(segment.seq.wrapping_add(segment.sequence_len())).min(self.next());
+        if start < end {
             self.reassembly.insert(start, end);
             self.duplicate_bytes += end - start;
             self.ack.on_duplicate();
@@ -370,10 +370,9 @@ impl Receiver {
             return;
         }
         let is_drained = next == self.read;
-        // All segments of a subflow take Linux's slow path, where a segment without data uses up its echo: later segments with the same
-        // echo give no sample.
-        let (mss, bare_echo, is_own_window) = (self.mss, self.bare_echo, self.is_own_window);
-        let is_known = |timestamps: &Timestamps| !is_own_window && timestamps.echo / 1000 == bare_echo;
+        // A segment without data uses up its echo: later ones with the same give no sample (Linux `rcv_rtt_last_tsecr`).
+        let (mss, bare_echo) = (self.mss, self.bare_echo);
+        let is_known = |timestamps: &Timestamps| timestamps.echo / 1000 == bare_echo;
         let (expected, advertised_window) = (self.next(), self.advertised_window);
         let tuning = self.tuning();
         tuning.note_arrival(now);
@@ -391,11 +390,8 @@ impl Receiver {
     }
 
     fn tuning(&mut self) -> &mut AutoTuning {
-        self.tuning.get_or_insert_with(|| {
-            let mut tuning = AutoTuning::new(self.mss + u32::from(self.option_bytes), self.buffer);
-            tuning.measure_from(self.established_at);
-            Box::new(tuning)
-        })
+        self.tuning
+            .get_or_insert_with(|| Box::new(AutoTuning::new(self.mss + u32::from(self.option_bytes), self.buffer)))
     }
 
     /// The threshold of Linux's receive window; zero before the first data.

@@ -192,10 +192,6 @@ impl OutOfOrderData {
 
     /// Put `block` first and drop what it contains.
     fn report(&mut self, block: (u64, u64)) {
-        if self.recent_len > 0 && self.recent[0].0 == block.0 {
-            self.recent[0].1 = block.1;
-            return;
-        }
         self.retain_recent(|old| old.0 < block.0 || old.1 > block.1);
         let kept = self.recent_len.min(REMEMBERED - 1);
         self.recent.copy_within(..kept, 1);

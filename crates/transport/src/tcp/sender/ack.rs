@@ -62,6 +62,8 @@ struct Delivery {
     has_timed: bool,
     recovery_point: u64,
     original_delivered: bool,
+    /// The lowest original that others overtook.
+    late_from: u64,
 }
 
 impl Delivery {
@@ -81,7 +83,9 @@ impl Delivery {
             false
         };
         self.has_timed |= !is_ambiguous;
-        detector.on_delivered(self.now, packet, is_ambiguous);
+        if detector.on_delivered(self.now, packet, is_ambiguous) {
+            self.late_from = self.late_from.min(packet.start);
+        }
     }
 }
 
@@ -124,6 +128,7 @@ impl Sender {
             has_timed: false,
             recovery_point: self.recovery.point(),
             original_delivered: false,
+            late_from: u64::MAX,
         };
         let sacks = (self.features.sack && !segment.sack.is_empty()).then(|| self.take_blocks(ack, segment));
         let acked = if ack > before.una { self.advance(ack, &mut delivery) } else { 0 };
@@ -140,6 +145,10 @@ impl Sender {
         });
         if let Some(rtt) = acked_rtt {
             self.detector.set_rtt(rtt); // what is acknowledged comes last (Linux `tcp_ack`)
+        }
+        if delivery.late_from < u64::MAX {
+            // By all that this ACK reports (Linux `tcp_check_sack_reordering`).
+            self.detector.on_late_original(delivery.late_from);
         }
         let has_dsack = duplicates > 0;
         let is_duplicate = ack == before.una
@@ -335,29 +344,33 @@ impl Sender {
 
     /// Count duplicate ACKs up to the fast retransmit; without SACK each reports that a packet arrived.
     fn count_duplicates(&mut self, info: &mut AckInfo) {
-        let packets_out = self.scoreboard.packets_out();
-        let holes = self.scoreboard.lost_out().max(1);
         let emulates_sack = self.emulates_sack();
         if info.is_duplicate {
             let before = self.duplicates.arrived();
-            let most = if emulates_sack { u32::MAX } else { packets_out };
+            let most = if emulates_sack { u32::MAX } else { self.scoreboard.packets_out() };
             self.duplicates.add(self.counts_arrivals().then_some(most));
-            if emulates_sack {
-                self.duplicates.limit(packets_out, holes, 0);
-            }
+            self.limit_arrivals(0);
             info.delivered += self.duplicates.arrived().saturating_sub(before);
         } else if info.is_advance {
             if self.duplicates.arrived() > 0 {
                 let known = self.duplicates.on_advance(info.acked);
                 info.delivered -= known.min(info.delivered.saturating_sub(1));
-                if emulates_sack {
-                    self.duplicates.limit(packets_out, holes, info.acked);
-                }
+                self.limit_arrivals(info.acked);
             }
             let phase = self.recovery.phase();
             if phase == Phase::Open || (emulates_sack && phase != Phase::Recovery) {
                 self.duplicates.clear();
             }
+        }
+    }
+
+    /// More arrivals than packets are out beside the missing: they were overtaken, not lost; `acked` of them left with this ACK (Linux
+    /// `tcp_check_reno_reordering`).
+    fn limit_arrivals(&mut self, acked: u32) {
+        let packets_out = self.scoreboard.packets_out();
+        let holes = self.scoreboard.lost_out().max(1);
+        if self.emulates_sack() && self.duplicates.limit(packets_out.saturating_sub(holes)) {
+            self.detector.learn_reordering(packets_out + acked);
         }
     }
 

@@ -2,24 +2,11 @@
 //!
 //! Reference: RFC 5681 §3.2; Linux `tcp_add_reno_sack`, `tcp_remove_reno_sacks`. Tested by packet scripts.
 
-use super::detection::DUP_THRESH;
-
-/// Linux learns to wait for so many duplicates at most (`tcp_max_reordering`).
-const MAX_REORDERING: u32 = 300;
-
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Duplicates {
     count: u32,
     /// Without SACK: packets that duplicate ACKs say have arrived.
     arrived: u32,
-    /// Arrivals that show a loss, where Linux learns them (`tcp_sock.reordering`).
-    enough: u32,
-}
-
-impl Default for Duplicates {
-    fn default() -> Duplicates {
-        Duplicates { count: 0, arrived: 0, enough: DUP_THRESH }
-    }
 }
 
 impl Duplicates {
@@ -30,20 +17,15 @@ impl Duplicates {
     pub fn arrived(&self) -> u32 {
         self.arrived
     }
-    pub fn enough(&self) -> u32 {
-        self.enough
-    }
     pub fn clear(&mut self) {
-        (self.count, self.arrived) = (0, 0);
+        *self = Duplicates::default();
     }
 
-    /// More arrivals are reported than the `holes` of `packets_out` leave, so packets were overtaken, not lost; `acked` of them left
-    /// with this ACK (Linux `tcp_check_reno_reordering`).
-    pub fn limit(&mut self, packets_out: u32, holes: u32, acked: u32) {
-        let most = packets_out.saturating_sub(holes);
-        if self.arrived > most {
-            (self.arrived, self.enough) = (most, (packets_out + acked).min(MAX_REORDERING));
-        }
+    /// No more than `most` packets can have arrived. Whether more were reported.
+    pub fn limit(&mut self, most: u32) -> bool {
+        let is_more = self.arrived > most;
+        self.arrived = self.arrived.min(most);
+        is_more
     }
 
     /// Another duplicate ACK arrived. `max_arrived`: most packets that can have arrived, if arrivals are counted.

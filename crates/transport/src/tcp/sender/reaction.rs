@@ -144,7 +144,6 @@ impl Sender {
             una: self.stream.una(),
             mss: self.features.mss,
             duplicates: if self.emulates_sack() { self.duplicates.arrived() } else { self.duplicates.count() },
-            enough: self.duplicates.enough(),
         };
         let found = self.detector.detect(&mut self.scoreboard, &situation);
         self.timers.look_again(found.look_again);

@@ -10,6 +10,7 @@
 //! Units: stream offsets (the FIN counts one). Invariants: offsets are contiguous; the four counters equal a recount
 //! (`check`, run by the property tests after every step).
 
+use super::detection::Found;
 use playpath_units::Time;
 use std::collections::VecDeque;
 
@@ -316,7 +317,7 @@ impl Scoreboard {
     /// `tcp_send_loss_probe`): `is_probe`.
     pub fn retransmit(&mut self, index: u64, is_probe: bool, stamp: impl FnOnce(&mut SentPacket)) -> &SentPacket {
         let packet = &mut self.packets[(index - self.first) as usize];
-        debug_assert!(!packet.is(SACKED));
+        debug_assert!(is_probe || !packet.is(SACKED));
         if packet.is(LOST) && !packet.is(RETRANS) {
             self.awaiting -= 1;
         }
@@ -332,7 +333,7 @@ impl Scoreboard {
 
     /// Examine packets in the order of sending. `verdict` says whether a packet is lost now ([`Verdict::Lost`]), not yet, or was
     /// sent too recently to decide. Returns (packets newly lost, the time at which all those may be lost that are not yet).
-    pub fn judge(&mut self, mut verdict: impl FnMut(&SentPacket) -> Verdict) -> (u32, Option<Time>) {
+    pub fn judge(&mut self, mut verdict: impl FnMut(&SentPacket) -> Verdict) -> Found {
         let (mut lost, mut wake) = (0, None);
         let (mut index, mut judged) = (self.judged(), None);
         while let Some(packet) = self.get(index) {
@@ -371,7 +372,7 @@ impl Scoreboard {
             retransmissions.remove(place);
         }
         self.loss_state().retransmissions = retransmissions;
-        (lost, wake)
+        Found { lost, look_again: wake.unwrap_or(Time::MAX) }
     }
 
     /// Mark the originals below absolute index `end` lost, unless SACKed. Returns how many are new.

@@ -330,12 +330,17 @@ impl Sender {
             self.control.on_idle_restart(&view, &IdleRestart { idle, silent, is_app_limited });
         }
         if !is_probe {
-            self.validate_after_idle(at);
+            self.validate_silence(at, silent);
         }
     }
 
     pub fn validate_after_idle(&mut self, at: Moment<'_>) {
-        let Some((_, silent)) = self.usage.idle(at.now) else { return };
+        if let Some((_, silent)) = self.usage.idle(at.now) {
+            self.validate_silence(at, silent);
+        }
+    }
+
+    fn validate_silence(&mut self, at: Moment<'_>, silent: Duration) {
         if self.validator.watches_pauses() && self.is_window_ours {
             let seen = self.window_use(at.now);
             let change = self.validator.after_idle(&seen, silent);

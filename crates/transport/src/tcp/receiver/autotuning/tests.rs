@@ -29,20 +29,6 @@ fn a_sender_that_speeds_up_opens_the_window() {
     assert_eq!(tuning.clamp, 173_760);
 }
 
-/// Established at 30 ms, a round trip of 62: what is read at 91.5 ms is part of the first one, which the next packet ends at 92.5, and
-/// the second has 20 of the 21 segments read by then.
-#[test]
-fn the_first_round_trip_begins_with_the_connection() {
-    let mut tuning = AutoTuning::new(MSS, 6 << 20);
-    tuning.measure_from(Time::from_millis(30));
-    tuning.note_rtt(30_000, 92_000, true);
-    for (micros, segments) in [(91_500, 1), (92_500, 2), (154_500, 22)] {
-        tuning.note_arrival(Time::from_micros(micros));
-        tuning.on_read(segments * u64::from(MSS), 0, 0);
-    }
-    assert_eq!((tuning.measured_from, tuning.space), (22 * 1448, 20 * 1448));
-}
-
 /// A smaller sample counts at once, a larger one by an eighth, only once for each timestamp, and not behind an unread segment.
 #[test]
 fn the_round_trip_seeks_its_smallest() {

@@ -18,7 +18,7 @@ use reno::Reno;
 use rfc6675::Rfc6675;
 
 /// DupThresh (RFC 5681 §3.2, RFC 6675 §2, RFC 8985 §6.2 step 4).
-pub(super) const DUP_THRESH: u32 = 3;
+const DUP_THRESH: u32 = 3;
 
 #[derive(Debug)]
 pub(crate) enum Detector {
@@ -38,8 +38,6 @@ pub(crate) struct Situation {
     pub una: u64,
     pub mss: u32,
     pub duplicates: u32,
-    /// So many of them show a loss.
-    pub enough: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +81,12 @@ impl Detector {
     pub fn counts_duplicates(&self) -> bool {
         matches!(self, Detector::NewReno(_) | Detector::Reno(_))
     }
+    /// Duplicates have shown that `packets` were overtaken.
+    pub fn learn_reordering(&mut self, packets: u32) {
+        if let Detector::NewReno(rule) = self {
+            rule.learn_reordering(packets);
+        }
+    }
     /// The first ACK of new data ends a fast recovery, and the controller is asked about the head during it.
     pub fn knows_no_partial_ack(&self) -> bool {
         matches!(self, Detector::Reno(_))
@@ -104,12 +108,11 @@ impl Detector {
         matches!(self, Detector::Rfc6675(_))
     }
 
-    /// A packet was delivered; `is_ambiguous`: judging by the RTT, the ACK may be for an earlier transmission.
+    /// A packet was delivered; `is_ambiguous`: judging by the RTT, the ACK may be for an earlier transmission. Returns whether RACK finds
+    /// that others overtook it.
     #[inline]
-    pub fn on_delivered(&mut self, now: Time, packet: &SentPacket, is_ambiguous: bool) {
-        if let Detector::Rack(rack) = self {
-            rack.on_delivered(now, packet, is_ambiguous);
-        }
+    pub fn on_delivered(&mut self, now: Time, packet: &SentPacket, is_ambiguous: bool) -> bool {
+        if let Detector::Rack(rack) = self { rack.on_delivered(now, packet, is_ambiguous) } else { false }
     }
     /// RTT that RACK judges by.
     pub fn rtt(&self) -> Duration {

@@ -2,7 +2,7 @@
 //!
 //! Reference: RFC 6582. Differences from the reference: none. Tested by `fast_retransmit_newreno.pkt`, `rto_duplicates.pkt`.
 
-use super::Situation;
+use super::{DUP_THRESH, Situation};
 use crate::tcp::config::PartialAckTimer;
 use crate::tcp::sender::recovery::Phase;
 use crate::tcp::sender::scoreboard::Scoreboard;
@@ -14,15 +14,24 @@ pub(crate) struct NewReno {
     recover: Option<u64>,
     /// A partial ACK of this episode restarted the timer.
     has_partial_ack: bool,
+    /// So many duplicates show a loss (Linux `tcp_sock.reordering`).
+    enough: u32,
 }
+
+/// Linux learns to wait for so many duplicates at most (`tcp_max_reordering`).
+const MAX_REORDERING: u32 = 300;
 
 impl NewReno {
     pub fn new(timer: PartialAckTimer) -> NewReno {
-        NewReno { timer, recover: None, has_partial_ack: false }
+        NewReno { timer, recover: None, has_partial_ack: false, enough: DUP_THRESH }
     }
 
     pub fn detect(&self, board: &mut Scoreboard, at: &Situation) -> u32 {
-        third_duplicate(self.recover, board, at)
+        enough_duplicates(self.recover, self.enough, board, at)
+    }
+
+    pub fn learn_reordering(&mut self, packets: u32) {
+        self.enough = packets.min(MAX_REORDERING);
     }
 
     pub fn on_episode(&mut self, nxt: u64) {
@@ -40,10 +49,10 @@ impl NewReno {
 }
 
 /// Enough duplicate ACKs show the head lost, outside of a recovery and above `recover` (§3.2 step 1).
-pub(super) fn third_duplicate(recover: Option<u64>, board: &mut Scoreboard, at: &Situation) -> u32 {
+pub(super) fn enough_duplicates(recover: Option<u64>, enough: u32, board: &mut Scoreboard, at: &Situation) -> u32 {
     let is_new_episode = recover.is_none_or(|recover| at.una > recover);
     let is_open = matches!(at.phase, Phase::Open | Phase::Cwr);
-    if is_open && at.duplicates >= at.enough && is_new_episode && !board.is_empty() {
+    if is_open && at.duplicates >= enough && is_new_episode && !board.is_empty() {
         return board.mark_head_lost();
     }
     0

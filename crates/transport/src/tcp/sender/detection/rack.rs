@@ -43,22 +43,23 @@ pub(crate) struct Rack {
 }
 
 impl Rack {
-    /// A packet was delivered (§6.2 steps 1 to 3). `is_ambiguous`: it was retransmitted, and judging by the RTT, the ACK may be for
+    /// A packet was delivered (§6.2 steps 1 to 3); whether it is an original that others overtook. `is_ambiguous`: it was retransmitted, and judging by the RTT, the ACK may be for
     /// an earlier transmission.
-    pub fn on_delivered(&mut self, now: Time, packet: &SentPacket, is_ambiguous: bool) {
+    pub fn on_delivered(&mut self, now: Time, packet: &SentPacket, is_ambiguous: bool) -> bool {
         let end = packet.end();
         if end > self.fack {
             self.fack = end;
-        } else if end < self.fack && !packet.is(EVER_RETRANS) {
-            self.note_reordering(packet.start);
         }
+        let is_late = end < self.fack && !packet.is(EVER_RETRANS);
+        self.reordering_seen |= is_late;
         if is_ambiguous {
-            return;
+            return is_late;
         }
         self.rtt = now.saturating_since(packet.sent_at);
         if sent_after(packet.sent_at, end, self.sent_at, self.end) {
             (self.sent_at, self.end) = (packet.sent_at, end);
         }
+        is_late
     }
 
     /// RTT of the last delivered packet.
@@ -106,8 +107,7 @@ impl Rack {
     /// Mark packets lost, with the reordering window as of this event (§6.2 steps 4 and 5).
     pub fn detect(&mut self, board: &mut Scoreboard, at: &Situation) -> Found {
         let window = self.reordering_window(at, board.sacked_out());
-        let (lost, look_again) = board.judge(|packet| self.verdict(at.now, packet, window));
-        Found { lost, look_again: look_again.unwrap_or(Time::MAX) }
+        board.judge(|packet| self.verdict(at.now, packet, window))
     }
 
     /// §6.2 step 4.

@@ -15,7 +15,7 @@
 //!
 //! Tested by `reno_partial_ack.pkt`, `vegas_*.pkt`.
 
-use super::{Situation, newreno::third_duplicate};
+use super::{DUP_THRESH, Situation, newreno::enough_duplicates};
 use crate::tcp::sender::scoreboard::Scoreboard;
 
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ impl Reno {
     }
 
     pub fn detect(&self, board: &mut Scoreboard, at: &Situation) -> u32 {
-        third_duplicate(self.recover, board, at)
+        enough_duplicates(self.recover, DUP_THRESH, board, at)
     }
 
     pub fn on_rto(&mut self, nxt: u64) {

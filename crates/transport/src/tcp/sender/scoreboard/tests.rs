@@ -29,8 +29,8 @@ fn a_repair_that_an_undo_forgot_is_judged_again() {
             if packet.sent_at < Time::from_nanos(limit) { Verdict::Lost } else { Verdict::TooRecent }
         }
     };
-    assert_eq!(board.judge(before(20)).0, 2, "the originals");
-    assert_eq!(board.judge(before(51)).0, 1, "the repair");
+    assert_eq!(board.judge(before(20)).lost, 2, "the originals");
+    assert_eq!(board.judge(before(51)).lost, 1, "the repair");
     assert_eq!((board.lost_out, board.awaiting), (3, 3));
 }
 

@@ -6,7 +6,7 @@ fn ms(x: u64) -> Duration {
 
 fn open(min_rtt: u64) -> Situation {
     let (now, phase) = (Time::ZERO, Phase::Open);
-    Situation { now, min_rtt: ms(min_rtt), srtt: ms(100), phase, una: 0, mss: 1000, duplicates: 0, enough: 3 }
+    Situation { now, min_rtt: ms(min_rtt), srtt: ms(100), phase, una: 0, mss: 1000, duplicates: 0 }
 }
 
 #[test]
