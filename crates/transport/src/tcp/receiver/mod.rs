@@ -54,8 +54,6 @@ pub(crate) struct Receiver {
     mss: u32,
     /// Bytes by which a subflow's option reduces a full segment, as Linux counts it (`advmss`).
     option_bytes: u8,
-    /// Shift of the window scale, of which Linux's windows are multiples.
-    scale: u8,
     /// Newest TSval to echo, and when it arrived (RFC 7323 §4.3).
     ts_recent: u32,
     ts_recent_at: Time,
@@ -100,7 +98,6 @@ impl Receiver {
             window_update: config.window_update,
             mss: config.mss,
             option_bytes: 0,
-            scale: window_scale(config.receive_buffer, config.tunes_window),
             ts_recent: 0,
             ts_recent_at: Time::ZERO,
             last_ack_sent: 0,
@@ -517,9 +514,9 @@ impl Receiver {
         if edge >= self.advertised + step { edge } else { self.advertised }
     }
 
-    /// To the unit of the window scale, without a division: each segment asks.
+    /// To the unit of the window scale, of which Linux's windows are multiples; without a division, since each segment asks.
     fn round_up(&self, window: u64) -> u64 {
-        let below = (1 << self.scale) - 1;
+        let below = (1 << window_scale(self.buffer, self.is_tuned)) - 1;
         (window + below) & !below
     }
 

@@ -12,7 +12,7 @@ use super::recovery::Phase;
 use super::scoreboard::{EVER_RETRANS, RETRANS, SACKED, SentPacket};
 use super::{Echo, Sender};
 use crate::segment::{Flags, Segment};
-use crate::tcp::config::{FlowControl, Growth, Recovery};
+use crate::tcp::config::{FlowControl, Growth};
 use crate::tcp::handshake::timestamp;
 use crate::tcp::moment::Moment;
 use crate::tcp::receiver::unwrap_near;
@@ -207,7 +207,7 @@ impl Sender {
         }
         // On Linux the ACK that ends a reduction may begin the next (`tcp_try_to_open`); RFC 3168 §6.1.2 reduces once per round, and what
         // this ACK echoes was sent before the end.
-        let echoes_last = self.features.recovery == Recovery::Prr;
+        let echoes_last = self.reduces_as_linux();
         if info.ecn_echo && !echoes_last {
             self.react_to_ecn(at, info);
         }

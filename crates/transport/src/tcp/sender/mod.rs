@@ -395,6 +395,11 @@ impl Sender {
         self.recovery.phase() == Phase::Open && self.sacked_out() == 0
     }
 
+    /// Reductions for ECN-Echo are Linux's. Its scalable controls count marks, and no kernel to compare with does.
+    fn reduces_as_linux(&self) -> bool {
+        self.features.recovery == config::Recovery::Prr && !self.features.counts_marks
+    }
+
     /// Duplicate ACKs stand for SACK, as in Linux (`tcp_is_reno`).
     fn emulates_sack(&self) -> bool {
         !self.features.sack && self.features.recovery == config::Recovery::Prr

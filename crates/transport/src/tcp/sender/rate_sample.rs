@@ -30,7 +30,7 @@ pub(crate) struct RateEstimator {
 }
 
 impl RateEstimator {
-    /// Before a packet is sent: the fields that travel with it. `is_first`: nothing else is in flight.
+    /// Before a packet is sent: the fields that travel with it. `is_first`: nothing else is outstanding, in flight or lost.
     pub fn stamp(&mut self, now: Time, packet: &mut SentPacket, is_first: bool, tx_in_flight: u32) {
         if is_first {
             self.first_sent_at = now;

@@ -46,7 +46,7 @@ impl Sender {
 
     /// React to an ACK that may need more than the plain open state does.
     pub(super) fn react_to_ack(&mut self, at: Moment<'_>, info: &AckInfo) {
-        if info.ecn_echo {
+        if info.ecn_echo && self.reduces_as_linux() {
             self.recovery.demand_reduction();
         }
         let ends_with_progress = self.detector.knows_no_partial_ack();
@@ -198,11 +198,11 @@ impl Sender {
         }
         let repairs = (self.scoreboard.unsettled(), self.tail_probe.repairs_out());
         // On Linux the reduction under way goes on: it ends where it would have, and lets the repair leave when it is its turn.
-        let goes_on = is_cut && self.features.recovery == config::Recovery::Prr;
+        let goes_on = is_cut && self.reduces_as_linux();
         let point = if goes_on { self.recovery.point() } else { self.stream.nxt() };
         self.recovery.enter(self.stream.una(), point, repairs);
         self.recovery.force(!goes_on);
-        if is_cut || info.ecn_echo {
+        if goes_on || (info.ecn_echo && self.reduces_as_linux()) {
             self.recovery.demand_reduction();
         }
         self.detector.on_recovery(self.stream.nxt());

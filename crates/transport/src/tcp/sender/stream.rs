@@ -20,6 +20,8 @@ pub(crate) struct Stream {
     /// Right edge of the peer's window, and its largest width so far.
     peer_edge: u64,
     peer_window_max: u32,
+    /// Low bits of the end of the last small segment.
+    small_end: u32,
     /// Zero-window probes in a row.
     persist_backoff: u8,
     is_window_blocked: bool,
@@ -46,6 +48,7 @@ impl Stream {
             boundary: u64::MAX,
             peer_edge: 0,
             peer_window_max: 0,
+            small_end: 0,
             persist_backoff: 0,
             is_window_blocked: false,
             is_fed: false,
@@ -176,8 +179,17 @@ impl Stream {
         Some(Piece { len: len as u32, is_fin: self.is_fin_due() && self.nxt + len == self.written })
     }
 
-    pub fn send(&mut self, piece: Piece) {
+    pub fn send(&mut self, piece: Piece, mss: u32) {
         self.nxt += u64::from(piece.len) + u64::from(piece.is_fin);
         self.is_fin_sent |= piece.is_fin;
+        if piece.len < mss {
+            self.small_end = self.nxt as u32;
+        }
+    }
+
+    /// A small segment is outstanding (Linux `tcp_minshall_check`).
+    pub fn has_small_out(&self) -> bool {
+        let (una, nxt) = (self.una as u32, self.nxt as u32);
+        self.small_end.wrapping_sub(una) as i32 > 0 && nxt.wrapping_sub(self.small_end) as i32 >= 0
     }
 }

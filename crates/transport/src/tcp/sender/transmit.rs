@@ -5,7 +5,9 @@
 //! Differences from the references:
 //! 1. Packets keep their boundaries when retransmitted.
 //! 2. Unless the profile limits it, each duplicate ACK lets one new packet out (Linux), not only the first two.
-//! 3. A zero-window probe is an empty segment below SND.UNA, as in Linux; a window too small for a full segment is used when
+//! 3. Where packets leave in Linux's groups, so do small ones: Nagle's rule holds one back while another small one is outstanding
+//!    (draft-minshall-nagle, `tcp_nagle_check`).
+//! 4. A zero-window probe is an empty segment below SND.UNA, as in Linux; a window too small for a full segment is used when
 //!    the persist timer expires.
 //!
 //! Tested by packet scripts.
@@ -175,7 +177,9 @@ impl Sender {
     }
 
     fn next_piece(&mut self) -> Option<Piece> {
-        let waits = self.config.nagle && !self.scoreboard.is_empty();
+        let asks_for_small = self.config.pacing_burst == PacingBurst::Linux;
+        let waits =
+            self.config.nagle && !self.scoreboard.is_empty() && (!asks_for_small || self.stream.has_small_out());
         self.stream.next_piece(self.features.mss, waits)
     }
 
@@ -214,9 +218,9 @@ impl Sender {
             len: piece.len + u32::from(piece.is_fin),
             flags: if piece.is_fin { FIN } else { 0 },
         };
-        self.rate.stamp(now, &mut packet, prior_in_flight == 0, prior_in_flight + 1);
+        self.rate.stamp(now, &mut packet, was_empty, prior_in_flight + 1);
         self.scoreboard.push(packet);
-        self.stream.send(piece);
+        self.stream.send(piece, self.features.mss);
         out.set(packet.start, piece);
         if self.features.ecn && piece.len > 0 {
             let is_l4s = self.features.counts_marks && self.config.ecn_use == EcnUse::LowLatency;
@@ -242,9 +246,8 @@ impl Sender {
         let is_head = self.scoreboard.first() == index;
         let is_first = self.scoreboard.get(index).is_some_and(|packet| !packet.is(EVER_RETRANS));
         let rate = &mut self.rate;
-        let packet = *self
-            .scoreboard
-            .retransmit(index, is_probe, |packet| rate.stamp(now, packet, prior_in_flight == 0, prior_in_flight + 1));
+        let packet =
+            *self.scoreboard.retransmit(index, is_probe, |packet| rate.stamp(now, packet, false, prior_in_flight + 1));
         let is_fin = packet.is(FIN);
         let len = packet.len - u32::from(is_fin);
         if !is_probe {
