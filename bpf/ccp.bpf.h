@@ -9,7 +9,7 @@
 #include "law_ccp.h"
 #include "owner.bpf.h"
 
-LAW_INLINE void ccp_show(struct sock *sk, const struct owner_socket *s, const struct pp_params *params)
+LAW_INLINE void ccp_show(struct sock *sk, const struct pp_control *s, const struct pp_params *params)
 {
 	const struct ccp_state *law = &s->law;
 	s64 detail[PP_DETAILS] = {
@@ -29,7 +29,7 @@ LAW_INLINE void ccp_show(struct sock *sk, const struct owner_socket *s, const st
 SEC("struct_ops")
 void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct rate_sample *rs)
 {
-	struct owner_socket *s = owner_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 	const struct pp_params *params = pp_params_of(sk);
 	struct law_view view;
 	struct law_ack ack = {};
@@ -51,7 +51,7 @@ void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct 
 SEC("struct_ops")
 void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
 {
-	struct owner_socket *s = owner_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 
 	if (!s)
 		return;

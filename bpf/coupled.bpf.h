@@ -2,14 +2,13 @@
  *
  * Kernel half of LIA and OLIA: window.bpf.h plus the group; a control sets COUPLED_IS_OLIA and includes this.
  *
- * Members find each other by the MPTCP token of their connection or, for plain TCP connections that carry one stream (playpath
- * relay), by the parameter `group`. A group is one map value with a slot per member. A member writes its own slot only and reads
- * the others without a lock: what it reads can be one ACK old, as any sum over sockets is. A ninth member finds no slot and
- * behaves as Reno.
+ * Members find each other by the MPTCP token of their connection. A group is one map value with a slot per member. A member
+ * writes its own slot only and reads the others without a lock: what it reads can be one ACK old, as any sum over sockets is. A
+ * ninth member finds no slot and behaves as Reno.
  */
 #define LAW(x) coupled_##x
-#define LAW_ON_ACK(sk, law, param, view, ack) coupled_in_group(sk, law, param, view, ack)
-#define LAW_ON_CHANGE(sk, law, param, view) coupled_in_group(sk, law, param, view, 0)
+#define LAW_ON_ACK(sk, law, param, view, ack) coupled_in_group(sk, law, view, ack)
+#define LAW_ON_CHANGE(sk, law, view) coupled_in_group(sk, law, view, 0)
 #define LAW_ON_RELEASE(sk) coupled_leave(sk)
 #include "law_coupled.h"
 #include "glue.bpf.h"
@@ -24,19 +23,17 @@ struct {
 /* Too large for the stack; never written. */
 static struct law_group coupled_empty;
 
-static void coupled_in_group(struct sock *sk, struct coupled_state *s, const u32 *param, const struct law_view *view,
-			     const struct law_ack *ack);
+static void coupled_in_group(struct sock *sk, struct coupled_state *s, const struct law_view *view, const struct law_ack *ack);
 static void coupled_leave(struct sock *sk);
 
 #include "window.bpf.h"
 
 /* 0: the connection is alone. */
-LAW_INLINE u64 coupled_key(struct sock *sk, u32 group)
+LAW_INLINE u64 coupled_key(struct sock *sk)
 {
 	u32 id;
-	u64 token = pp_mptcp_token(sk, &id);
 
-	return token ? token : group ? 1ULL << 32 | group : 0;
+	return pp_mptcp_token(sk, &id);
 }
 
 /* Tells the members of a group apart. */
@@ -63,10 +60,10 @@ LAW_INLINE u32 coupled_slot(const struct law_group *group, u32 owner)
 }
 
 /* Tell the group of a change and, on an ACK, grow by what the group allows. */
-static __attribute__((noinline)) void coupled_in_group(struct sock *sk, struct coupled_state *s, const u32 *param,
-						       const struct law_view *view, const struct law_ack *ack)
+static __attribute__((noinline)) void coupled_in_group(struct sock *sk, struct coupled_state *s, const struct law_view *view,
+						       const struct law_ack *ack)
 {
-	u64 key = coupled_key(sk, param[COUPLED_GROUP]);
+	u64 key = coupled_key(sk);
 	struct law_group *group;
 	u32 slot;
 
@@ -91,8 +88,7 @@ static __attribute__((noinline)) void coupled_in_group(struct sock *sk, struct c
 
 static void coupled_leave(struct sock *sk)
 {
-	const struct pp_params *params = pp_params_of(sk);
-	u64 key = params ? coupled_key(sk, params->value[COUPLED_GROUP]) : 0;
+	u64 key = coupled_key(sk);
 	struct law_group *group = bpf_map_lookup_elem(&pp_groups, &key);
 	u32 slot;
 
@@ -107,7 +103,7 @@ static void coupled_leave(struct sock *sk)
 
 static void coupled_show(struct sock *sk, const struct coupled_state *law, s64 *detail)
 {
-	detail[0] = coupled_key(sk, 0);
+	detail[0] = coupled_key(sk);
 	detail[1] = law->members;
 	detail[2] = law->alpha_q32;
 }

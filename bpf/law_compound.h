@@ -142,10 +142,8 @@ LAW_INLINE void compound_on_ack(struct compound_state *s, const u32 *param, cons
 }
 
 /* cwnd / 2 and (win/2 - cwnd/2)+: the sum halves. Returns the new ssthresh. */
-LAW_INLINE u32 compound_on_congestion(struct compound_state *s, const u32 *param, const struct law_view *view)
+LAW_INLINE u32 compound_on_congestion(struct compound_state *s)
 {
-	(void)param;
-	(void)view;
 	s->cwnd_q16 /= 2;
 	s->dwnd_q16 /= 2;
 	s->ssthresh = law_max(compound_cwnd(s), 2);
@@ -155,17 +153,14 @@ LAW_INLINE u32 compound_on_congestion(struct compound_state *s, const u32 *param
 }
 
 /* The samples of a recovery are not those of a round. */
-LAW_INLINE void compound_on_recovery_exit(struct compound_state *s, u32 retransmitted)
+LAW_INLINE void compound_on_recovery_exit(struct compound_state *s)
 {
-	(void)retransmitted;
 	s->round_rtt_us = 0;
 	s->round_rtt_count = 0;
 }
 
-LAW_INLINE void compound_on_rto(struct compound_state *s, const u32 *param, const struct law_view *view, bool is_first)
+LAW_INLINE void compound_on_rto(struct compound_state *s, bool is_first)
 {
-	(void)param;
-	(void)view;
 	if (is_first)
 		s->ssthresh = law_max(compound_cwnd(s) / 2, 2);
 	s->cwnd_q16 = Q16;

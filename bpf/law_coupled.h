@@ -250,10 +250,8 @@ LAW_INLINE void coupled_on_ack(struct coupled_state *s, const struct law_view *v
 	coupled_grow(s, step, acked_q16);
 }
 
-LAW_INLINE u32 coupled_on_congestion(struct coupled_state *s, const u32 *param, const struct law_view *view)
+LAW_INLINE u32 coupled_on_congestion(struct coupled_state *s)
 {
-	(void)param;
-	(void)view;
 	s->cwnd_q32 = law_max(s->cwnd_q32 / 2, law_min(s->cwnd_q32, 2 * Q32));
 	s->ssthresh = law_max(coupled_cwnd(s), 2);
 	if (s->since_loss_bytes) {
@@ -263,10 +261,9 @@ LAW_INLINE u32 coupled_on_congestion(struct coupled_state *s, const u32 *param, 
 	return s->ssthresh;
 }
 
-LAW_INLINE void coupled_on_recovery_exit(struct coupled_state *s, u32 retransmitted)
+LAW_INLINE void coupled_on_recovery_exit(struct coupled_state *s)
 {
 	(void)s;
-	(void)retransmitted;
 }
 
 LAW_INLINE void coupled_on_rtt(struct coupled_state *s, u32 rtt_us)
@@ -275,10 +272,10 @@ LAW_INLINE void coupled_on_rtt(struct coupled_state *s, u32 rtt_us)
 	(void)rtt_us;
 }
 
-LAW_INLINE void coupled_on_rto(struct coupled_state *s, const u32 *param, const struct law_view *view, bool is_first)
+LAW_INLINE void coupled_on_rto(struct coupled_state *s, bool is_first)
 {
 	if (is_first)
-		coupled_on_congestion(s, param, view);
+		coupled_on_congestion(s);
 	s->cwnd_q32 = Q32;
 }
 

@@ -159,12 +159,10 @@ LAW_INLINE void vegas_on_ack(struct vegas_state *s, const u32 *param, const stru
 }
 
 /* 3/4 of the window in whole packets as ns-2 computes; at most 3 become 2. Returns the new ssthresh. */
-LAW_INLINE u32 vegas_on_congestion(struct vegas_state *s, const u32 *param, const struct law_view *view)
+LAW_INLINE u32 vegas_on_congestion(struct vegas_state *s)
 {
 	u32 window = vegas_cwnd(s);
 
-	(void)param;
-	(void)view;
 	window = window <= 3 ? VEGAS_MIN_WINDOW : window - window / 4;
 	s->ssthresh = window;
 	s->cwnd_q16 = law_min(s->cwnd_q16, window * Q16);
@@ -172,16 +170,13 @@ LAW_INLINE u32 vegas_on_congestion(struct vegas_state *s, const u32 *param, cons
 	return s->ssthresh;
 }
 
-LAW_INLINE void vegas_on_recovery_exit(struct vegas_state *s, u32 retransmitted)
+LAW_INLINE void vegas_on_recovery_exit(struct vegas_state *s)
 {
-	(void)retransmitted;
 	s->ssthresh = VEGAS_MIN_WINDOW;
 }
 
-LAW_INLINE void vegas_on_rto(struct vegas_state *s, const u32 *param, const struct law_view *view, bool is_first)
+LAW_INLINE void vegas_on_rto(struct vegas_state *s, bool is_first)
 {
-	(void)param;
-	(void)view;
 	if (is_first)
 		s->ssthresh = law_max(vegas_cwnd(s) / 2, VEGAS_MIN_WINDOW);
 	s->cwnd_q16 = VEGAS_MIN_WINDOW * Q16;

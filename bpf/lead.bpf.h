@@ -25,7 +25,7 @@ LAW_INLINE void LAW(show)(struct sock *sk, const struct LAW(state) * law, const 
 SEC("struct_ops")
 void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct rate_sample *rs)
 {
-	struct owner_socket *s = owner_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 	const struct pp_params *params = pp_params_of(sk);
 	struct law_ack ack = {};
 	struct law_view view;
@@ -47,7 +47,7 @@ void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct 
 SEC("struct_ops")
 void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
 {
-	struct owner_socket *s = owner_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 	const struct pp_params *params = pp_params_of(sk);
 	u8 old_state = pp_ca_state(sk);
 	struct law_view view;
@@ -69,7 +69,7 @@ void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
 SEC("struct_ops")
 void BPF_PROG(pp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
-	struct owner_socket *s = owner_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 	const struct pp_params *params = pp_params_of(sk);
 	struct law_view view;
 
@@ -84,7 +84,7 @@ void BPF_PROG(pp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 SEC("struct_ops")
 u32 BPF_PROG(pp_undo_cwnd, struct sock *sk)
 {
-	struct owner_socket *s = owner_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 	struct law_view view;
 
 	if (!s)

@@ -10,7 +10,7 @@
 #include "law_newcwv.h"
 #include "glue.bpf.h"
 
-struct newcwv_socket {
+struct pp_control {
 	struct newcwv_state law;
 	u32 base_ssthresh; /* what the base control answered last */
 	u32 retrans_seen; /* total_retrans when the recovery began */
@@ -18,36 +18,19 @@ struct newcwv_socket {
 	bool in_recovery;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct newcwv_socket);
-} pp_state SEC(".maps");
-
-LAW_INLINE struct newcwv_socket *newcwv_of(struct sock *sk)
-{
-	return bpf_sk_storage_get(&pp_state, sk, 0, 0);
-}
+#include "storage.bpf.h"
 
 SEC("struct_ops")
 void BPF_PROG(pp_init, struct sock *sk)
 {
-	struct newcwv_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct pp_control *s = pp_new_control(sk);
 
 	BASE_INIT(sk);
-	pp_forget_peer(sk);
 	if (s)
 		newcwv_init(&s->law, pp_tcp(sk)->tcp_mstamp, pp_tcp(sk)->snd_cwnd);
 }
 
-SEC("struct_ops")
-void BPF_PROG(pp_release, struct sock *sk)
-{
-	pp_forget(sk);
-}
-
-LAW_INLINE void newcwv_enforce(struct sock *sk, struct newcwv_socket *s)
+LAW_INLINE void newcwv_enforce(struct sock *sk, struct pp_control *s)
 {
 	struct tcp_sock *tp = pp_tcp(sk);
 	struct newcwv_windows w =
@@ -62,7 +45,7 @@ LAW_INLINE void newcwv_enforce(struct sock *sk, struct newcwv_socket *s)
 SEC("struct_ops")
 void BPF_PROG(pp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
-	struct newcwv_socket *s = newcwv_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 	const struct tcp_sock *tp = pp_tcp(sk);
 
 	BASE_PKTS_ACKED(sk, sample);
@@ -72,7 +55,7 @@ void BPF_PROG(pp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	newcwv_enforce(sk, s);
 }
 
-LAW_INLINE void newcwv_show(struct sock *sk, const struct newcwv_socket *s, const struct pp_params *params)
+LAW_INLINE void newcwv_show(struct sock *sk, const struct pp_control *s, const struct pp_params *params)
 {
 	const struct tcp_sock *tp = pp_tcp(sk);
 	u32 srtt = tp->srtt_us >> 3;
@@ -87,7 +70,7 @@ LAW_INLINE void newcwv_show(struct sock *sk, const struct newcwv_socket *s, cons
 SEC("struct_ops")
 void BPF_PROG(pp_cong_avoid, struct sock *sk, u32 seq, u32 acked)
 {
-	struct newcwv_socket *s = newcwv_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 	const struct pp_params *params = pp_params_of(sk);
 	const struct tcp_sock *tp = pp_tcp(sk);
 
@@ -110,7 +93,7 @@ void BPF_PROG(pp_cong_avoid, struct sock *sk, u32 seq, u32 acked)
 SEC("struct_ops")
 u32 BPF_PROG(pp_ssthresh, struct sock *sk)
 {
-	struct newcwv_socket *s = newcwv_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 	const struct tcp_sock *tp = pp_tcp(sk);
 	u32 base = BASE_SSTHRESH(sk), window;
 
@@ -124,7 +107,7 @@ u32 BPF_PROG(pp_ssthresh, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
 {
-	struct newcwv_socket *s = newcwv_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 	u8 old_state = pp_ca_state(sk);
 
 	BASE_SET_STATE(sk, new_state);
@@ -144,7 +127,7 @@ void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
 SEC("struct_ops")
 void BPF_PROG(pp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
-	struct newcwv_socket *s = newcwv_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 	struct tcp_sock *tp = pp_tcp(sk);
 	u32 window;
 

@@ -16,29 +16,18 @@ struct pp_meter {
 	bool repair_due; /* nothing has been retransmitted in this recovery */
 };
 
-struct owner_socket {
+struct pp_control {
 	struct LAW(state) law;
 	struct pp_meter meter;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct owner_socket);
-} pp_state SEC(".maps");
-
-LAW_INLINE struct owner_socket *owner_of(struct sock *sk)
-{
-	return bpf_sk_storage_get(&pp_state, sk, 0, 0);
-}
+#include "storage.bpf.h"
 
 SEC("struct_ops")
 void BPF_PROG(pp_init, struct sock *sk)
 {
-	struct owner_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct pp_control *s = pp_new_control(sk);
 
-	pp_forget_peer(sk);
 	if (!s)
 		return;
 	LAW(init)(&s->law, pp_tcp(sk)->snd_cwnd);
@@ -52,12 +41,6 @@ void BPF_PROG(pp_init, struct sock *sk)
 	LAW_ON_START(s, &view);
 	pp_set_rate(sk, s->law.pacing);
 #endif
-}
-
-SEC("struct_ops")
-void BPF_PROG(pp_release, struct sock *sk)
-{
-	pp_forget(sk);
 }
 
 /* Compulsory. What Linux does with the answer is overwritten by set_state and cong_control. */

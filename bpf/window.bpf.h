@@ -11,38 +11,25 @@
 
 #ifndef LAW_ON_ACK
 #define LAW_ON_ACK(sk, law, param, view, ack) LAW(on_ack)(law, param, view, ack)
-#define LAW_ON_CHANGE(sk, law, param, view)
-#define LAW_ON_RELEASE(sk)
+#define LAW_ON_CHANGE(sk, law, view)
 #endif
 
-struct window_socket {
+struct pp_control {
 	struct LAW(state) law;
 	u32 round_end; /* sequence number that ends the round */
 	u32 rtt_us; /* of the ACK being processed */
-	u32 retrans_seen; /* total_retrans when the recovery began */
 	bool in_recovery;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct window_socket);
-} pp_state SEC(".maps");
+#include "storage.bpf.h"
 
 static void LAW(show)(struct sock *sk, const struct LAW(state) * law, s64 *detail);
-
-LAW_INLINE struct window_socket *window_of(struct sock *sk)
-{
-	return bpf_sk_storage_get(&pp_state, sk, 0, 0);
-}
 
 SEC("struct_ops")
 void BPF_PROG(pp_init, struct sock *sk)
 {
-	struct window_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct pp_control *s = pp_new_control(sk);
 
-	pp_forget_peer(sk);
 	if (!s)
 		return;
 	LAW(init)(&s->law, pp_tcp(sk)->snd_cwnd);
@@ -50,16 +37,9 @@ void BPF_PROG(pp_init, struct sock *sk)
 }
 
 SEC("struct_ops")
-void BPF_PROG(pp_release, struct sock *sk)
-{
-	LAW_ON_RELEASE(sk);
-	pp_forget(sk);
-}
-
-SEC("struct_ops")
 void BPF_PROG(pp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
-	struct window_socket *s = window_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 
 	if (!s)
 		return;
@@ -69,7 +49,7 @@ void BPF_PROG(pp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 }
 
 /* A frame of its own: with those of a law that calls two functions (OLIA) its details would exceed BPF's 512 bytes of stack. */
-static __attribute__((noinline)) void window_publish(struct sock *sk, const struct window_socket *s,
+static __attribute__((noinline)) void window_publish(struct sock *sk, const struct pp_control *s,
 						      const struct pp_params *params)
 {
 	s64 detail[PP_DETAILS] = {};
@@ -82,7 +62,7 @@ static __attribute__((noinline)) void window_publish(struct sock *sk, const stru
 SEC("struct_ops")
 void BPF_PROG(pp_cong_avoid, struct sock *sk, u32 seq, u32 acked)
 {
-	struct window_socket *s = window_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 	const struct pp_params *params = pp_params_of(sk);
 	struct tcp_sock *tp = pp_tcp(sk);
 	struct law_ack ack = {};
@@ -114,56 +94,50 @@ void BPF_PROG(pp_cong_avoid, struct sock *sk, u32 seq, u32 acked)
 SEC("struct_ops")
 u32 BPF_PROG(pp_ssthresh, struct sock *sk)
 {
-	struct window_socket *s = window_of(sk);
-	const struct pp_params *params = pp_params_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 	struct LAW(state) copy;
-	struct law_view view;
 
-	if (!s || !params)
+	if (!s)
 		return 2;
-	pp_view_of(sk, &view);
 	copy = s->law;
-	return LAW(on_congestion)(&copy, params->value, &view);
+	return LAW(on_congestion)(&copy);
 }
 
 SEC("struct_ops")
 void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
 {
-	struct window_socket *s = window_of(sk);
-	const struct pp_params *params = pp_params_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 	u8 old_state = pp_ca_state(sk);
-	struct tcp_sock *tp = pp_tcp(sk);
 	struct law_view view;
 
-	if (!s || !params)
+	if (!s)
 		return;
 	pp_view_of(sk, &view);
 	if (new_state == TCP_CA_Loss) {
-		LAW(on_rto)(&s->law, params->value, &view, old_state != TCP_CA_Loss);
-		tp->snd_ssthresh = s->law.ssthresh;
+		LAW(on_rto)(&s->law, old_state != TCP_CA_Loss);
+		pp_tcp(sk)->snd_ssthresh = s->law.ssthresh;
 		pp_set_cwnd(sk, LAW(cwnd)(&s->law));
 		s->in_recovery = false;
 	} else if ((new_state == TCP_CA_Recovery || new_state == TCP_CA_CWR) && old_state < TCP_CA_CWR) {
-		s->retrans_seen = tp->total_retrans;
 		s->in_recovery = true;
-		LAW(on_congestion)(&s->law, params->value, &view);
+		LAW(on_congestion)(&s->law);
 	} else {
 		return;
 	}
-	LAW_ON_CHANGE(sk, &s->law, params->value, &view);
+	LAW_ON_CHANGE(sk, &s->law, &view);
 }
 
 /* COMPLETE_CWR comes after Linux has set the window to ssthresh at the end of a recovery. */
 SEC("struct_ops")
 void BPF_PROG(pp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
-	struct window_socket *s = window_of(sk);
+	struct pp_control *s = pp_control_of(sk);
 	struct tcp_sock *tp = pp_tcp(sk);
 
 	if (!s || event != CA_EVENT_COMPLETE_CWR || !s->in_recovery)
 		return;
 	s->in_recovery = false;
-	LAW(on_recovery_exit)(&s->law, tp->total_retrans - s->retrans_seen);
+	LAW(on_recovery_exit)(&s->law);
 	pp_set_cwnd(sk, LAW(cwnd)(&s->law));
 	tp->snd_ssthresh = s->law.ssthresh;
 }

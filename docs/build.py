@@ -113,9 +113,10 @@ def scenarios_page(comparisons: list[tuple[Path, Comparison]]) -> str:
     """What each shipped scenario shows."""
     parts = [
         "# What the shipped scenarios show\n",
-        "Each is a commented page of TOML, played by `playpath compare NAME`. In the figures the bar or marker is the mean over the "
-        "seeds, the tick the median with its 95 % interval, each ring a run. All figures: "
-        "[tables and verdicts](appendix/scenarios.md). Made by `make figures`; do not edit.\n",
+        "<!-- Made by `make figures`; do not edit. -->\n",
+        "Each is a commented page of TOML; `playpath compare NAME` plays it. In the figures a bar or marker is the mean over the seeds, "
+        "the tick is the median with its 95 % interval, and each ring is a run. [Tables and verdicts](appendix/scenarios.md) has all "
+        "figures.\n",
     ]
     for file, result in comparisons:
         parts += [f"## {file.stem}\n", f"{result.scenario.description}\n"]

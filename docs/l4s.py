@@ -331,7 +331,7 @@ def outcome(values: Sequence[float], unit: str) -> str:
 
 PAGE = """# L4S: switch it on?
 
-Made by `python docs/l4s.py STORE`; do not edit.
+<!-- Made by `python docs/l4s.py STORE`; do not edit. -->
 
 For an operator who has a plain queue with tail drop today. **With Linux's [DualPI2](models/queue-dualpi2.md) as it comes:
 {linux}. With a step set by the link: {longer}.** `fq_codel`, which needs no change to the senders: {isolated}.

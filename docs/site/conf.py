@@ -70,6 +70,7 @@ html_show_sphinx = False
 html_show_copyright = False
 html_static_path = ["style.css"]
 html_css_files = ["style.css"]
+html_search_scorer = str(Path(__file__).parent / "scorer.js")
 
 
 def contents(pages: list[str], *options: str) -> str:
@@ -98,7 +99,7 @@ def complete(app: Sphinx, page: str, source: list[str]) -> None:
     if page in (root_doc, "docs/explorer") and app.tags.has("explorer"):
         title, _, text = source[0].partition("\n\n")
         way = "../" * page.count("/") + "explorer.html"
-        link = f'<a href="{way}">Open the explorer</a>: turn a path by hand, and see who keeps playing.'
+        link = f'<a href="{way}">Open the explorer</a>: change a path by hand, and see who keeps playing.'
         source[0] = f"{title}\n\n{link}\n\n{text}"
     if page == root_doc:
         known = {p for pages in CONTENTS.values() for p in pages}

@@ -4,9 +4,13 @@ damaged is a fault of playpath.
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
+import shutil
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +19,11 @@ from conftest import playpath_command
 from test_archive import changed, hostile
 
 import playpath
+from playpath.base.errors import RunError
+from playpath.cli.commands.report import load_results
+from playpath.results.archive import unpack as unpacking
+from playpath.results.archive.bundle import export
+from playpath.results.archive.question import Question
 
 SCENARIO = """
 name = "small"
@@ -129,6 +138,70 @@ def test_what_was_forged_is_named(archive, tmp_path, part, words):
     assert words in done.out
 
 
+DESIGN = """
+name = "losses"
+scenario = "small.toml"
+seeds = 2
+[[axis]]
+key = "path.loss"
+values = ["1 %", "3 %"]
+"""
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory) -> Path:
+    """The folder of a sweep, and its archive beside it."""
+    folder = tmp_path_factory.mktemp("cells")
+    (folder / "small.toml").write_text(SCENARIO)
+    (folder / "losses.toml").write_text(DESIGN)
+    assert playpath_command("sweep", "losses.toml", "--out", "result", cwd=folder).status == 0
+    assert playpath_command("export", "result", cwd=folder).status == 0
+    return folder / "result"
+
+
+def first_row(column: str, value: object) -> pl.Expr:
+    return pl.when(pl.int_range(pl.len()) == 0).then(pl.lit(value)).otherwise(pl.col(column)).alias(column)
+
+
+def resaved(source: Path, folder: Path, tables: list[str], change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    """An archive `lie.zip` of results with these tables changed, and an answer that follows from them, to the same question."""
+    shutil.copytree(source, folder / "r", ignore=shutil.ignore_patterns("store"))
+    for name in tables:
+        change(pl.read_parquet(source / f"{name}.parquet")).write_parquet(folder / f"r/{name}.parquet")
+    load_results(folder / "r").save(folder / "r")
+    question = Question.from_dict(json.loads(held(source.with_name("result.playpath.zip"), "question.json")))
+    export(folder / "r", load_results(folder / "r"), question, folder / "lie.zip")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda frame: pl.concat([frame, frame]), "point 0, cubic: was played with other seeds than 1 to 2, each once"),
+        (lambda frame: frame.filter(pl.col("seed") != 1), "cubic: was played with other seeds than 1 to 2, each once"),
+        (lambda frame: frame.filter(pl.col("point") != 1), "point 1: no session of it is among the results"),
+        (lambda frame: frame.filter(pl.col("sender") != "cubic"), "point 0: 1 of 2 senders were played"),
+        (lambda frame: frame.drop("stall_time_s"), "cubic, seed 1: stall time was –, is "),
+        (lambda frame: frame.with_columns(first_row("path.loss", "2 %")), "`path.loss` does not follow from question"),
+        (lambda frame: frame.with_columns(first_row("cc", "bbr")), "sessions: `cc` does not follow from question.json"),
+        (lambda frame: frame.with_columns(first_row("error", "died")), "seed 1: is told as failed, and does not fail"),
+    ],
+)
+def test_who_picks_or_renames_sessions_is_found_though_the_answer_follows(cells, tmp_path, change, words):
+    resaved(cells, tmp_path, ["sweep"], change)
+    done = playpath_command("verify", "lie.zip", cwd=tmp_path)
+    assert done.status == 1, done.out + done.err
+    assert words in done.out
+
+
+def test_a_comparison_whose_seeds_were_picked_is_found(archive, tmp_path):
+    resaved(
+        archive.parent / "result", tmp_path, ["sessions", "flows", "links"], lambda f: f.filter(pl.col("seed") != 1)
+    )
+    done = playpath_command("verify", "lie.zip", cwd=tmp_path)
+    assert done.status == 1, done.out + done.err
+    assert "point 0, cubic: was played with other seeds than 1 to 2, each once" in done.out
+
+
 @pytest.mark.slow
 def test_no_more_sessions_differ_than_there_are(archive, tmp_path):
     frame = table(archive, "sessions").with_columns(pl.lit("0" * 64).alias("digest"))
@@ -198,6 +271,15 @@ def test_an_answer_of_another_shape_is_no_fault_of_playpath(archive, tmp_path, k
 def test_a_table_of_another_shape_is_one_line(archive, tmp_path, change):
     content = parquet(change(table(archive, "sessions")))
     one_line(changed(archive, tmp_path / "bad.zip", {"results/sessions.parquet": content}))
+
+
+def test_a_full_disk_is_not_told_as_a_damaged_archive(archive, tmp_path, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(unpacking, "_extract", full)
+    with pytest.raises(RunError, match="No space left on device"):
+        unpacking.unpack(archive, tmp_path)
 
 
 def test_damaged_lzma_is_one_line(archive, tmp_path):

@@ -92,9 +92,17 @@ def test_what_never_ends_is_not_read(cli, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "sparse").open("wb").truncate(10**12)
     for name in ("/dev/zero", "pipe", "sparse", "."):
-        for command in (["compare", name], ["sweep", name], ["convert", name], ["population", "compare", name]):
+        commands = (["compare"], ["sweep"], ["convert"], ["population", "compare"], ["verify"])
+        for command in ([*words, name] for words in commands):
             cli(*command).assert_refused()
         cli("population", "import", name, "--out", "users.csv").assert_refused()
+
+
+def test_links_to_nothing_are_no_folders(cli, small, tmp_path):
+    (tmp_path / "round").symlink_to("round")
+    (tmp_path / "gone").symlink_to("nowhere")
+    for name in ("round", "gone", "gone/below"):
+        cli("compare", small, "--out", name).assert_refused("not a folder")
 
 
 @pytest.mark.slow
@@ -211,3 +219,15 @@ def test_names_are_text_in_the_terminal(tmp_path):
     assert "\x1b" not in done.out + done.err
     assert "[/b]" in done.out
     assert playpath_command("run", "s.json", "--sender", "[/b]", cwd=tmp_path).status == 0
+
+
+@pytest.mark.parametrize("wrong", [{"jobs": "2"}, {"jobs": 1.5}, {"world": None}, {"world": 5}])
+def test_a_value_of_another_type_is_an_input_error(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        playpath.compare(SMALL, cc=["cubic"], seeds=1, **wrong)
+
+
+@pytest.mark.parametrize("seed", ["1", 1.0, None])
+def test_a_seed_of_another_type_is_an_input_error(seed):
+    with pytest.raises(InputError, match="must be a whole number from 0 to"):
+        playpath.run(SMALL, sender="cubic", seed=seed)

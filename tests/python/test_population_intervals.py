@@ -182,6 +182,40 @@ def test_senders_at_the_bound_of_alike_are_rarely_called_alike(harmed):
     assert max(wrong, *once.values()) / 1000 <= 0.04
 
 
+def test_nobody_of_several_at_that_bound_is_called_alike():
+    """Nine senders against the best in 250 units: that any is called alike is as rare as for one."""
+    random = np.random.default_rng(15)
+    shares = [ALIKE, 0.0, 1 - ALIKE]
+    drawn = random.choice([1.0, -1.0, 0.0], (200, 9, 250), p=shares)
+    wrong = [any(relation(s, np.ones(250), 1.0, senders=10) == "alike" for s in others) for others in drawn]
+    assert np.mean(wrong) <= 0.04
+
+
+@pytest.mark.parametrize(("better", "worse", "senders"), [(0.25, 0.1, 6), (0.02, 0.02, 3)])
+def test_the_paths_that_would_settle_an_open_comparison_settle_about_half_of_them(better, worse, senders):
+    """After 60 paths; the estimate allows for all pairs that are compared."""
+    random = np.random.default_rng(16)
+    tests, settled = senders * (senders - 1), []
+
+    def found(scores):
+        ones = np.ones(len(scores))
+        return relation(scores, ones, tests * net_interval(scores, ones).p, 0.0, senders)
+
+    while len(settled) < 50:
+        scores = random.choice([1.0, -1.0, 0.0], 10_000, p=[better, worse, 1 - better - worse])
+        first = scores[:60]
+        if found(first) != "open":
+            continue
+        result = SimpleNamespace(
+            units=60, population=SimpleNamespace(max_units=1e9), most=None, senders=range(senders),
+            judged=lambda *pair, network: SimpleNamespace(score=first), over_units=lambda values: (values, np.ones(60)),
+            doubt=lambda values: 0.0, _relation=lambda *pair, network: "open", _p_corrected=dict.fromkeys(range(tests), 1.0),
+        )  # fmt: skip
+        more = PopulationResult._more_paths(result, "one", "other")
+        settled.append(more is not None and found(scores[: 60 + more]) != "open")
+    assert 0.3 <= np.mean(settled) <= 0.85
+
+
 @pytest.mark.slow
 def test_equal_senders_are_called_alike_in_the_end():
     """Of whom one viewer in a hundred is served better and one worse, at random."""

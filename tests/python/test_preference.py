@@ -234,5 +234,6 @@ def test_a_leader_that_is_not_proven_is_told_by_its_picture_though_switches_make
     assert decision.deciding == {"other": "switched_doublings"}
     assert not decision.is_decided
     assert ranker.headline == (
-        "Undecided after 16 runs between one and other; one leads and shows 502 kbit/s of video in the median run."
+        "Undecided after 16 runs between one and other; one leads and shows 502 kbit/s of video in the median run, other shows 519 kbit/s "
+        "of video."
     )

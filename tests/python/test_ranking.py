@@ -127,6 +127,20 @@ def test_few_runs_do_not_prove_alike():
     assert rank(more)[1].beaten == ["a"]
 
 
+def test_an_undecided_headline_has_the_figures_of_both_sides():
+    """With the means where the median runs look alike."""
+    values = {name: {"stall_time_s": [0.0] * 18 + [worst, worst]} for name, worst in (("a", 2.0), ("b", 5.0))}
+    assert rank(values)[0].headline == (
+        "Undecided after 20 runs between a and b; a leads and does not stall in the median run (mean 0.2 s), b does not stall in the "
+        "median run (mean 0.5 s)."
+    )
+    apart = {name: {"stall_time_s": [middle, middle + 4.0] * 10} for name, middle in (("a", 2.0), ("b", 3.0))}
+    apart["b"]["stall_time_s"].reverse()
+    assert rank(apart)[0].headline == (
+        "Undecided after 20 runs between a and b; a leads and stalls for 4 s in the median run, b stalls for 5 s."
+    )
+
+
 def test_no_difference_is_one_that_no_session_shows_at_any_criterion():
     same = {"stall_time_s": [0.0], "startup_delay_s": [1.0], "discarded_pictures": [1, 2, 3]}
     once = runs(10, **same)
@@ -182,7 +196,9 @@ def test_the_last_that_another_criterion_puts_behind_is_named_too():
         "discards more": runs(60, stall_time_s=[0.0], discarded_pictures=[500]),
     }
     ranker, _ = rank(values)
-    assert ranker.headline.endswith("; discards has 300 discarded frames, discards more 500; stalls stalls for 60 s.")
+    assert ranker.headline.endswith(
+        "; discards has 300 discarded frames, discards more 500; stalls stalls for 60 s against 0.003 s with best."
+    )
 
 
 @pytest.mark.parametrize(

@@ -179,3 +179,12 @@ def test_numbers_for_people():
         "610 more runs",
         "1000 more runs",
     ]
+
+
+def test_results_are_equal_by_what_they_say():
+    first, again, other = (playpath.compare(SMALL, cc=["cubic"], seeds=seeds) for seeds in (1, 1, 2))
+    assert first == again
+    assert first != other
+    one, two = (playpath.run(SMALL, sender="cubic", trace=True) for _ in range(2))
+    assert one == two
+    assert one != first

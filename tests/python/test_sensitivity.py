@@ -11,12 +11,13 @@ from conftest import SMALL
 
 import playpath
 from playpath.base.errors import InputError
+from playpath.judge.stats import holm
 from playpath.population.headline import blocked
 from playpath.population.intervals import Estimate
 from playpath.results.causes import causes
 from playpath.results.comparison import Comparison
 from playpath.results.sensitivity import Sensitivity, Shift
-from playpath.run.sensitivity import MAX_SEEDS, _outcome, sensitivity, variations
+from playpath.run.sensitivity import MAX_SEEDS, _outcome, chance, sensitivity, variations
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +85,8 @@ def test_it_is_kept_with_the_result(result, found, tmp_path):
     assert Comparison.load(tmp_path).to_dict()["sensitivity"]["sentence"] == found.sentence
 
 
-def shift(setting: str, outcome: str, moved: float, leads: str = "a") -> Shift:
-    return Shift(setting, f"path.0.{setting}", "10", "20", leads, outcome, 3.0, moved)
+def shift(setting: str, outcome: str, moved: float, leads: str = "a", p: float = 0.01) -> Shift:
+    return Shift(setting, f"path.0.{setting}", "10", "20", leads, outcome, 3.0, moved, p)
 
 
 def test_what_turns_the_answer_comes_before_what_moves_it():
@@ -98,6 +99,33 @@ def test_what_turns_the_answer_comes_before_what_moves_it():
     )
     calm = replace(shown, shifts=[shift("rate", "stays", 0.4)])
     assert calm.sentence.startswith("Small variations of rate make no noticeable difference")
+
+
+def test_what_chance_may_have_done_is_not_laid_to_a_setting():
+    """Equal senders: the best and its rival are the extremes of the unvaried sessions, so the difference shrinks at every variation."""
+    random = np.random.default_rng(20261129)
+    wrong = proven = 0
+    for _ in range(300):
+        before, *varied = random.pareto(1.5, (9, 6, MAX_SEEDS))
+        best, rival = np.argmin(before.mean(axis=1)), np.argmax(before.mean(axis=1))
+        wrong += min(holm([chance(before, after, rival, best) for after in varied])) < 0.05
+        after = before + random.normal(0, 0.2, before.shape)
+        after[rival] += 2
+        proven += chance(before, after, rival, best) < 0.05 / 8
+    assert wrong <= 0.05 * 300
+    assert proven >= 0.9 * 300
+    shifts = [shift("rate", "stays", 9.0, p=0.2), shift("loss", "passed", 2.0, "b", p=0.06)]
+    shown = Sensitivity("a", "b", "stall_time_s", 1.0, 10, 18, shifts)
+    assert shown.sentence == (
+        "No small variation of rate, loss is proven to change the answer: 10 seeds differ as much by chance."
+    )
+    one_sure = replace(shown, shifts=[shifts[1], shift("rate", "stays", 9.0)])
+    assert one_sure.sentence.startswith("Most sensitive to the rate")
+
+
+def test_values_that_are_missing_prove_no_change():
+    before = np.array([[1.0] * 10, [np.nan] * 10])
+    assert chance(before, before + 1, 0, 1) == 1.0
 
 
 @pytest.mark.slow

@@ -22,21 +22,19 @@ from playpath.papers import (
     evaluate,
     newcwv_series,
     regions,
-    run_sensitivity,
     run_study,
     space,
     study,
 )
 from playpath.papers.claims import VERDICTS, judge
 from playpath.papers.figures import draw
-from playpath.papers.grids import joint_grid, sensitivity_grid
+from playpath.papers.grids import joint_grid
 from playpath.papers.joint_space import Joint, run_joint
 from playpath.papers.modern_senders import rank_scenes, table_rows
 from playpath.papers.reading import check
 from playpath.papers.results import save
 from playpath.papers.runner import Ran
 from playpath.papers.runner import run_all as run_all_cells
-from playpath.papers.sensitivity import summary
 from playpath.papers.study import (
     CUT,
     SHOWN,
@@ -318,33 +316,6 @@ def test_a_store_that_vanishes_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("playpath.papers.runner.run_all", vanish)
     with pytest.raises(RunError, match=r"6 of 6 cells that were run are missing"):
         run_study(tiny_study(), Options(tmp_path, jobs=1))
-
-
-def test_sensitivity_tells_which_claims_hang_on_what(tmp_path, monkeypatch):
-    """Without loss nothing is sent again, so the first claim turns; the second does not care."""
-    ran = []
-
-    def counted(work, tasks, jobs, **hooks):
-        ran.append(len(tasks))
-        return run_all_cells(work, tasks, jobs, **hooks)
-
-    monkeypatch.setattr("playpath.papers.runner.run_all", counted)
-    result = run_study(tiny_study(), Options(tmp_path))
-    swept = run_sensitivity(result, Options(tmp_path))
-    (loss,) = swept.swept
-    assert swept.of(loss, "t-1") == ["not reproduced", "reproduced"]
-    assert swept.of(loss, "t-2") == ["reproduced", "reproduced"]
-    assert summary(swept) == ["loss: reverses t-1"]
-    # Two cases of three seeds at the other value; those of the chosen value are the study's own.
-    assert ran == [6, 6]
-    assert swept.ran.table.height == 12
-    # Both values of both claims are drawn, with the sign of their verdict.
-    drawn = sensitivity_grid(swept)
-    signs = [text.get_text() for text in drawn.axes[0].texts if len(text.get_text()) == 1]
-    assert sorted(signs) == sorted("✗✓✓✓")
-    page = save(result, tmp_path, swept).read_text()
-    assert "Which claims depend on what (3 seeds a case)" in page
-    assert "loss: reverses t-1" in page
 
 
 def test_the_joint_space_tells_how_much_of_it_reproduces(tmp_path):

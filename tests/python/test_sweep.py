@@ -307,6 +307,13 @@ def test_seeds_are_added_only_where_it_is_open(tmp_path):
         assert row["seeds"] == 20 or row["is_decided"]
 
 
+def test_senders_that_are_called_otherwise_at_each_point_are_all_played(tmp_path):
+    alone = SMALL[: SMALL.index("[[sender]]")] + '[[sender]]\ncc = "cubic"\n'
+    axis = {"key": "sender.cc", "values": ["cubic", "bbr"]}
+    found = sweep({"scenario": alone, "seeds": 1, "axis": [axis]}, store=tmp_path)
+    assert found.table["sender"].to_list() == ["cubic", "bbr"]
+
+
 def test_who_is_beaten_at_a_point_plays_no_more_there(tmp_path):
     # 16 kB in 100 or 140 ms are a third or less of the video's rate.
     scenario = SMALL + '\n[[sender]]\nname = "small"\ncc = "cubic"\nsend_buffer = "16 kB"\n'

@@ -253,9 +253,9 @@ def test_controls_without_a_twin_are_named(monkeypatch):
     scenario = playpath.load(SMALL, cc=["newreno", "vegas", "sammy", "westwood", "ccp:max_cwnd=2000000"])
     reasons = unsupported(scenario)
     assert list(reasons) == ["sammy", "westwood", "ccp(max_cwnd=2000000)"]
-    assert "none of ours in eBPF" in reasons["sammy"]
+    assert "eBPF programs have this control" in reasons["sammy"]
     assert "this kernel has no tcp_westwood ready" in reasons["westwood"]
-    assert reasons["ccp(max_cwnd=2000000)"].startswith("`max_cwnd` = 2000000 is nothing that the kernel's ccp takes")
+    assert reasons["ccp(max_cwnd=2000000)"].startswith("`max_cwnd` = 2000000 is not accepted by the kernel's ccp")
 
 
 DUMBBELL = """

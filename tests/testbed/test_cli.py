@@ -52,7 +52,7 @@ def test_what_the_kernel_world_lacks_is_wrong_input(scenario: str) -> None:
     done = playpath("run", scenario, "--cc", "sammy", "--world", "kernel")
     assert done.returncode == 2
     assert done.stderr.startswith(
-        "error: sammy: Linux has no such control and there is none of ours in eBPF; there are: "
+        "error: sammy: neither Linux nor playpath's eBPF programs have this control; available: "
     )
     assert playpath("testbed", "exec", scenario, "--seed", "-1", "--", "true").returncode == 2
 

@@ -140,7 +140,7 @@ def test_a_live_connection_follows_the_law_as_the_paper_prints_it_when_told() ->
 
 
 def test_what_the_kernel_world_does_not_do_is_refused_before_anything_is_made() -> None:
-    with pytest.raises(TestbedError, match="sammy: Linux has no such control"):
+    with pytest.raises(TestbedError, match="sammy: neither Linux nor playpath's eBPF programs"):
         run_kernel(scenario(), sender("sammy"), 1)
     web = {"kind": "web", "name": "web", "count": 500, "cc": "cubic"}
     with pytest.raises(TestbedError, match="500 sources of cross traffic: the kernel world runs at most 200"):
@@ -261,7 +261,7 @@ def test_a_receive_buffer_holds_the_sender_back_as_in_the_simulator() -> None:
 
 def test_the_verifier_and_the_loader_say_what_is_wrong() -> None:
     with pytest.raises(
-        TestbedError, match=r"`kp` = 77 is nothing that the kernel's ccp takes; allowed: 0.1 to 8 in steps of 0.001"
+        TestbedError, match=r"`kp` = 77 is not accepted by the kernel's ccp; allowed: 0.1 to 8 in steps of 0.001"
     ):
         controls.call("load", "ccp", "--param", "kp=77")
     with pytest.raises(TestbedError, match='unknown control "ccpx"'):

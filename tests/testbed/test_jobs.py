@@ -37,7 +37,7 @@ def test_a_session_that_fails_is_kept_with_its_reason_and_the_others_are_ranked(
     assert result.ranking == ["cubic"]
     (failure,) = result.failures
     assert (failure.sender, failure.seed) == ("sammy", 1)
-    assert failure.reason.startswith("sammy: Linux has no such control and there is none of ours in eBPF; there are: ")
+    assert failure.reason.startswith("sammy: neither Linux nor playpath's eBPF programs have this control; available: ")
     marked = json.loads(next(tmp_path.glob("sammy-*/1/logs/failed.json")).read_text())
     assert marked == {"failed": failure.reason, "sender": "sammy", "seed": 1, "player": "own"}
     kept = {path.name for path in next(tmp_path.glob("cubic-*/1/logs")).iterdir()}

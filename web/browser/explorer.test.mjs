@@ -136,12 +136,12 @@ test("a dropped trace is followed", async () => {
   await page.close();
 });
 
-test("the map says where the answer turns", async () => {
+test("the map says where the answer changes", async () => {
   const { page } = await open({ set: 'video.duration="15 s"', map: '{"x":"loss0","y":null,"seconds":null}' });
   await played(page);
-  await page.getByRole("button", { name: "Find where the answer turns" }).click();
+  await page.getByRole("button", { name: "Find where the answer changes" }).click();
   await page.getByText(/sessions played\. /).waitFor();
-  assert.match(await page.textContent(".map .headline"), /The answer turns (\d+ times, first )?between .* % of random loss/);
+  assert.match(await page.textContent(".map .headline"), /The answer changes (\d+ times, first )?between .* % of random loss/);
   await picture(page, "map");
   assert.deepEqual(await violations(page), []);
   await page.close();

@@ -94,7 +94,7 @@ test("ten minutes are lines with shades, and the report opens at the longest sto
   const opened = await shown.textContent();
   assert.match(opened, / to .* of /);
   await page.getByRole("button", { name: "Show the whole session" }).click();
-  await page.getByText("from its least to its most").waitFor();
+  await page.getByText("minimum to maximum").waitFor();
   // Where each sender is alone in its row, the shade does not fill the chart: most of it is paper.
   const blank = await page.$eval("#chart-flight canvas", (canvas) => {
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);

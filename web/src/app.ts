@@ -55,7 +55,7 @@ export class App {
   private readonly parts = {
     alert: h("p", { role: "alert", class: "alert", hidden: true }),
     status: h("p", { role: "status", class: "status" }),
-    lead: h("p", { class: "lead" }, "A server sends a film over a network path. Turn the path, tick the senders, and see what the viewers see. Every session is computed here, in this page, packet by packet."),
+    lead: h("p", { class: "lead" }, "A server sends a film over a network path. Change the path, choose the senders, and see what the viewers see. Every session is computed here, in this page, packet by packet."),
     head: h("div", { class: "head" }),
     lessons: lessonList((id) => void this.show({ ...this.state, lesson: { id, step: 0 } })),
     columns: h("div", { class: "columns" }),

@@ -228,7 +228,7 @@ describe("the map", () => {
     expect(cells.map((one) => winner(one, costs))).toEqual(["alike", "alike", "b"]);
     expect(turns(cells, costs)).toEqual([{ from: 0.01, until: 0.1 }]);
     const map = { cells, question: { x: { knob: loss }, y: null, costs } } as unknown as WhatIf;
-    expect(turnSentence(map, "loss")).toBe("The answer turns between 0.01 and 0.1 % of loss: up to 0.01 % no viewer sees a difference, from 0.1 % on b is ahead.");
+    expect(turnSentence(map, "loss")).toBe("The answer changes between 0.01 and 0.1 % of loss: up to 0.01 % no viewer sees a difference, from 0.1 % on b is ahead.");
   });
 
   it("says from where on the last winner is proven", () => {

@@ -35,7 +35,7 @@ const REPLAYED: usize = 20;
 pub fn path_behind(question: &str) -> Result<Value, String> {
     let asked: Question = serde_json::from_str(question).map_err(|e| format!("the question: {e}"))?;
     if asked.transfers.is_empty() || asked.senders.is_empty() || asked.draws == 0 || asked.step_s <= 0.0 {
-        return Err("no transfer, no sender, no draw or no step".into());
+        return Err("needs at least one transfer, one sender, one draw and one step".into());
     }
     let settings = Settings {
         beliefs: Beliefs::default(),

@@ -51,7 +51,7 @@ enum Command {
     },
     /// Change parameters: of all connections, of those to one peer, or of one socket.
     Set(Set),
-    /// CMCD and CMSD for nginx: what players tell becomes parameters, and what the kernel knows a header.
+    /// CMCD and CMSD for nginx: players' reports become parameters, the kernel's measurements a response header.
     Agent(Bridge),
 }
 
@@ -68,7 +68,7 @@ struct Load {
     /// Keep it only until this process ends.
     #[arg(long)]
     hold: bool,
-    /// And end with standard input, too.
+    /// Also end when standard input ends.
     #[arg(long, requires = "hold")]
     until_eof: bool,
 }
@@ -80,7 +80,7 @@ struct Set {
     /// Only of connections to this peer.
     #[arg(long, value_name = "ADDR:PORT")]
     peer: Option<SocketAddr>,
-    /// Only of the socket that this process has to that peer.
+    /// Only for the socket that this process has open to that peer.
     #[arg(long, requires = "peer")]
     pid: Option<u32>,
     /// What to change.

@@ -89,7 +89,7 @@ impl fmt::Display for Refused {
             Refused::Control(cc) => {
                 write!(
                     f,
-                    "{cc}: Linux has no such control and there is none of ours in eBPF; there are: {}",
+                    "{cc}: neither Linux nor playpath's eBPF programs have this control; available: {}",
                     named(|_| true)
                 )
             }
@@ -97,7 +97,7 @@ impl fmt::Display for Refused {
                 write!(f, "newcwv on the kernel goes over {}, not over {cc}", named(|it| it.newcwv.is_some()))
             }
             Refused::Value { control, name, value, allowed } => {
-                write!(f, "`{name}` = {value} is nothing that the kernel's {control} takes; allowed: {allowed}")
+                write!(f, "`{name}` = {value} is not accepted by the kernel's {control}; allowed: {allowed}")
             }
         }
     }

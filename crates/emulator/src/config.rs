@@ -33,8 +33,6 @@ pub struct Settings {
     pub seed: u64,
     /// Ask for a real-time class.
     pub realtime: bool,
-    /// File for one line per packet.
-    pub log: Option<String>,
     /// File for the packets at the server's ends, as pcapng.
     pub capture: Option<String>,
     /// Interval of the links' time series; `None`: none.
@@ -47,7 +45,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { seed: 1, realtime: false, log: None, capture: None, sample: None, tolerance: None }
+        Settings { seed: 1, realtime: false, capture: None, sample: None, tolerance: None }
     }
 }
 

@@ -13,8 +13,6 @@ use crate::capture::Capture;
 use crate::config::Config;
 use crate::error::EmulatorError;
 use crate::flows::Flows;
-use crate::histogram::Histogram;
-use crate::log::PacketLog;
 use crate::machine::Machine;
 use crate::orders::Order;
 use crate::packet::IpPacket;
@@ -40,7 +38,6 @@ pub struct Engine<M> {
     link_configs: Vec<LinkConfig>,
     links: Vec<Link<IpPacket>>,
     routes: Vec<Route>,
-    log: Option<PacketLog>,
     capture: Option<Capture>,
     flows: Flows,
     series: Series,
@@ -48,7 +45,6 @@ pub struct Engine<M> {
     start_nanos: u64,
     /// Start of the run, if it lies in the future.
     begin: Time,
-    next_id: u64,
     pauses: Pauses,
     buffer: Box<[u8]>,
 }
@@ -70,11 +66,6 @@ impl<M: Machine> Engine<M> {
         let paths = config.routes.iter().enumerate();
         let routes =
             paths.flat_map(|(p, path)| [route(&path.links.down, 2 * p + 1), route(&path.links.up, 2 * p)]).collect();
-        let names = config.routes.iter().flat_map(|path| ["down", "up"].map(|way| format!("{},{way}", path.name)));
-        let create = |file: &String| {
-            let failed = |source| EmulatorError::File { what: "log", name: file.clone(), source };
-            PacketLog::create(file, names.collect()).map_err(failed)
-        };
         let paths: Vec<&str> = config.routes.iter().map(|path| path.name.as_str()).collect();
         let capture = |file: &String| {
             let failed = |source| EmulatorError::File { what: "capture", name: file.clone(), source };
@@ -88,12 +79,10 @@ impl<M: Machine> Engine<M> {
             link_configs,
             seed,
             routes,
-            log: config.settings.log.as_ref().map(create).transpose()?,
             spin: Spin::new(),
             start_nanos: machine.now_nanos(),
             machine,
             begin: Time::MAX,
-            next_id: 0,
             pauses: Pauses::default(),
             buffer: vec![0; MAX_PACKET].into(),
         })
@@ -138,13 +127,9 @@ impl<M: Machine> Engine<M> {
         Ok(())
     }
 
-    /// The run's measurements. Closes the packet log; errors: it could not be written.
+    /// The run's measurements. Closes the capture; errors: it could not be written.
     pub fn finish(mut self) -> (RunMeasure, M, Result<(), EmulatorError>) {
         let now = self.now();
-        if let Some(log) = &mut self.log {
-            log.write_drops();
-        }
-        let logged = self.log.take().map_or(Ok(()), PacketLog::finish).map_err(EmulatorError::system("packet log"));
         let captured = self.capture.take().map_or(Ok(()), Capture::finish).map_err(EmulatorError::system("capture"));
         let (flows, switches) = self.flows.take();
         let measure = RunMeasure {
@@ -157,7 +142,7 @@ impl<M: Machine> Engine<M> {
             link_stats: self.links.iter_mut().map(|link| link.stats(now)).collect(),
             routes: self.routes.into_iter().map(|route| route.measure).collect(),
         };
-        (measure, self.machine, logged.and(captured))
+        (measure, self.machine, captured)
     }
 
     fn now(&self) -> Time {
@@ -173,9 +158,6 @@ impl<M: Machine> Engine<M> {
                 now = self.now();
                 self.pass_on(delivered, now, packet);
             }
-        }
-        if let Some(log) = &mut self.log {
-            log.write_drops();
         }
     }
 
@@ -200,9 +182,6 @@ impl<M: Machine> Engine<M> {
             self.capture.iter_mut().for_each(|capture| capture.note(path, &packet.bytes, parsed.as_ref(), now));
         }
         route.measure.note_delivery(due, now);
-        if let Some(log) = &mut self.log {
-            log.note_delivery(packet.id, due, now);
-        }
     }
 
     /// Sleep until just before the next deadline, then watch the clock; return early if a packet has arrived.
@@ -247,11 +226,6 @@ impl<M: Machine> Engine<M> {
         let route = device; // by the order of devices and routes
         for _ in 0..BATCH {
             let Some(length) = self.machine.read(device, &mut self.buffer)? else { break };
-            let id = self.next_id;
-            self.next_id += 1;
-            if let Some(log) = &mut self.log {
-                log.note_arrival(id, route as u16, length as u32, now);
-            }
             let bytes = &self.buffer[..length];
             let is_from_server = route.is_multiple_of(2);
             let path = (route / 2) as u16;
@@ -267,14 +241,7 @@ impl<M: Machine> Engine<M> {
                 }
                 None => None,
             };
-            let packet = IpPacket {
-                flow,
-                id,
-                route: route as u16,
-                hop: 0,
-                bytes: bytes.into(),
-                drop_log: self.log.as_ref().map(PacketLog::drop_log),
-            };
+            let packet = IpPacket { flow, route: route as u16, hop: 0, bytes: bytes.into() };
             self.links[self.routes[route].links[0]].handle_packet(now, packet);
         }
         Ok(())
@@ -283,10 +250,4 @@ impl<M: Machine> Engine<M> {
 
 fn build_links(configs: &[LinkConfig], seed: RootSeed) -> Result<Vec<Link<IpPacket>>, LinkError> {
     configs.iter().map(|config| Link::new(config.clone(), seed)).collect()
-}
-
-impl RouteMeasure {
-    fn new() -> RouteMeasure {
-        RouteMeasure { lateness: Histogram::new(), slips: 0 }
-    }
 }

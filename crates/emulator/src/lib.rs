@@ -5,8 +5,6 @@ pub mod config;
 mod engine;
 mod error;
 mod flows;
-mod histogram;
-mod log;
 mod machine;
 mod net;
 mod orders;

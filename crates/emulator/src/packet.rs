@@ -1,19 +1,14 @@
 //! IP packets as links see them. Sizes are those of the IP packet.
 
 use crate::flows::FlowMark;
-use crate::log::DropLog;
 use playpath_link::{DropCause, EcnField, Packet};
 use playpath_transport::codec;
 
 pub struct IpPacket {
-    /// Number within the run, in order of arrival.
-    pub id: u64,
     /// Route (two per path: down, up).
     pub route: u16,
     pub hop: u16,
     pub bytes: Box<[u8]>,
-    /// Where a drop by a link is logged.
-    pub drop_log: Option<DropLog>,
     /// The flow that it belongs to, if it comes from the server.
     pub flow: Option<FlowMark>,
 }
@@ -35,10 +30,7 @@ impl Packet for IpPacket {
         codec::set_ecn_bits(&mut self.bytes, field as u8);
     }
 
-    fn handle_drop(self, cause: DropCause) {
-        if let Some(log) = &self.drop_log {
-            log.note(self.id, cause);
-        }
+    fn handle_drop(self, _cause: DropCause) {
         if let Some(flow) = &self.flow {
             flow.note_drop();
         }

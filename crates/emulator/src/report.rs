@@ -2,29 +2,36 @@
 
 use crate::config::{Config, RouteSpec};
 use crate::flows::{Flow, PathChanges};
-use crate::histogram::Histogram;
 use crate::series::Series;
-use crate::sys::{Scheduling, waited_and_ran};
+use crate::sys::{Scheduling, waited_s};
+use hdrhistogram::Histogram;
 use playpath_link::{ClassStats, LinkConfig, LinkStats};
 use playpath_units::{Duration, Time};
 use serde_json::{Map, Value, json};
 
 /// A hand-over later than this is a slip.
 const SLIP: Duration = Duration::from_millis(1);
+/// Lateness is kept to three digits, and beyond a minute counts as one.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// Measurements of one direction of a path.
 pub struct RouteMeasure {
-    /// Hand-over minus due time.
-    pub lateness: Histogram,
+    /// Hand-over minus due time, ns.
+    pub lateness: Histogram<u64>,
     /// Hand-overs more than [`SLIP`] late.
     pub slips: u64,
 }
 
 impl RouteMeasure {
+    pub fn new() -> RouteMeasure {
+        let lateness = Histogram::new_with_max(LONGEST.as_nanos(), 3).expect("the bounds are valid");
+        RouteMeasure { lateness, slips: 0 }
+    }
+
     /// Count a packet that was due at `due` and was delivered at `now`.
     pub fn note_delivery(&mut self, due: Time, now: Time) {
         let lateness = now.saturating_since(due);
-        self.lateness.add(lateness.as_nanos());
+        self.lateness.saturating_record(lateness.as_nanos());
         self.slips += u64::from(lateness > SLIP);
     }
 }
@@ -111,8 +118,7 @@ pub fn report(
         "duration_s": measure.duration.as_secs_f64(),
         "realtime": scheduling.is_realtime(),
         "scheduling": scheduling.name(),
-        "waited_s": waited_and_ran().map(|(waited, _)| waited),
-        "ran_s": waited_and_ran().map(|(_, ran)| ran),
+        "waited_s": waited_s(),
         "slips": measure.routes.iter().map(|route| route.slips).sum::<u64>(),
         "paths": paths.collect::<Vec<_>>(),
         "links": every_link.collect::<Vec<_>>(),
@@ -141,7 +147,7 @@ fn problems(config: &Config, measure: &RunMeasure, devices: &[DeviceMeasure]) ->
     }
     for (path, routes) in config.routes.iter().zip(measure.routes.chunks(2)) {
         for (direction, route) in ["down", "up"].iter().zip(routes) {
-            let p99 = Duration::from_nanos(route.lateness.quantile(0.99));
+            let p99 = Duration::from_nanos(route.lateness.value_at_quantile(0.99));
             let tolerance = config.tolerance(path);
             if p99 > tolerance {
                 let (name, p99) = (&path.name, legible(p99));
@@ -206,10 +212,10 @@ fn route_json(route: &RouteMeasure) -> Map<String, Value> {
     let late = &route.lateness;
     let mut json = Map::new();
     let percentiles = json!({
-        "p50": micros(late.quantile(0.5)),
-        "p90": micros(late.quantile(0.9)),
-        "p99": micros(late.quantile(0.99)),
-        "p999": micros(late.quantile(0.999)),
+        "p50": micros(late.value_at_quantile(0.5)),
+        "p90": micros(late.value_at_quantile(0.9)),
+        "p99": micros(late.value_at_quantile(0.99)),
+        "p999": micros(late.value_at_quantile(0.999)),
         "max": micros(late.max()),
         "mean": late.mean() / 1e3,
     });

@@ -220,12 +220,10 @@ pub fn set_scheduling(wants_realtime: bool) -> Scheduling {
     )
 }
 
-/// Seconds that this process was ready to run and another had the core, and seconds that it ran, so far.
-pub fn waited_and_ran() -> Option<(f64, f64)> {
+/// Seconds that this process was ready to run and another had the core, so far.
+pub fn waited_s() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
-    let mut nanos = text.split(' ').map(|nanos| nanos.parse::<f64>().ok());
-    let ran = nanos.next()??;
-    Some((nanos.next()?? * 1e-9, ran * 1e-9))
+    Some(text.split(' ').nth(1)?.parse::<f64>().ok()? * 1e-9)
 }
 
 #[allow(unsafe_code, reason = "sched_setattr: no library offers it")]

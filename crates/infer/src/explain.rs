@@ -217,10 +217,13 @@ impl<'a> Tables<'a> {
         (0..self.overflows.len()).map(of).collect()
     }
 
-    /// Share of the transfers that lose as many packets to the queue as in the simulation.
-    fn share_as_played(&self) -> f64 {
+    /// Probability that a transfer loses as many packets to the queue as in the simulation. Under a window-based sender the queue drops as
+    /// many as the log counts if it can, which says nothing about the number.
+    fn share_as_played(&self, index: usize) -> f64 {
+        let is_dropped_as_logged =
+            self.case.deployed.is_window_based() && self.case.transfers[index].again.is_some_and(|seen| seen >= 0.5);
         match self.case {
-            Case { reading, .. } if reading.loss > 0.0 => 0.0,
+            Case { reading, .. } if reading.loss > 0.0 || is_dropped_as_logged => 0.0,
             Case { deployed, .. } if deployed.paced_by.is_some() => AS_PLAYED_PACED,
             _ => AS_PLAYED,
         }
@@ -228,8 +231,8 @@ impl<'a> Tables<'a> {
 
     /// Likelihood of the retransmission count of each transfer at each rate if it loses as many as in the simulation, times their share.
     fn as_played(&self) -> Vec<Vec<f64>> {
-        let share = self.share_as_played();
         let of = |index: usize| {
+            let share = self.share_as_played(index);
             let likely = |overflow: f64| match self.case.transfers[index].again {
                 Some(seen) if share > 0.0 => {
                     let packets = self.packets(index);
@@ -245,8 +248,8 @@ impl<'a> Tables<'a> {
     /// Logarithm of the likelihood of the retransmitted packets.
     fn counts(&self, expected: &[Vec<f64>], as_played: &[Vec<f64>], spread: f64) -> Vec<Vec<f64>> {
         let Case { transfers, deployed, reading, .. } = self.case;
-        let others = 1.0 - self.share_as_played();
         let of = |(index, expected): (usize, &Vec<f64>)| {
+            let others = 1.0 - self.share_as_played(index);
             let packets = self.packets(index);
             let likely = |seen: f64, overflow: f64| {
                 let expected = Expected { packets, noise: reading.loss * packets, overflow, spread };

@@ -8,7 +8,7 @@
 //! The priors are the same for all logs.
 
 use crate::counts::Expected;
-use crate::log::Transfer;
+use crate::log::{Transfer, late_s};
 use playpath_units::random::Stream;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,9 +55,20 @@ const APART: f64 = 1.4;
 const MIN_LOSS: f64 = 2e-4;
 /// A neighbour is considered if at least this many first bytes are logged, and a quarter of them are this much later than the earliest.
 const MIN_FIRST_BYTES: usize = 5;
-const LATE_S: f64 = 0.005;
+const LATE_S: f64 = 0.003;
 /// Bytes of a full packet.
 const PAYLOAD: f64 = 1448.0;
+
+/// Half of the distance between `QUEUES`, as a factor; and the longest limit that the last of them stands for.
+const HALF_WAY: f64 = 1.732;
+const LONGEST: f64 = 1600.0;
+
+/// The shortest and the longest queue limit that one of `QUEUES` stands for.
+pub(crate) fn limits_around(queue: u32) -> (usize, usize) {
+    let limit = f64::from(queue);
+    let longest = if queue == QUEUES[QUEUES.len() - 1].0 { LONGEST } else { limit * HALF_WAY };
+    ((limit / HALF_WAY) as usize, longest as usize)
+}
 
 pub(crate) fn any_queue(draws: &mut Stream) -> u32 {
     let mut left = draws.uniform();
@@ -130,9 +141,10 @@ fn loss_outside_bursts(transfers: &[Transfer]) -> Option<f64> {
 
 /// Whether packets of other flows are in the queue: without them, a first byte after a pause takes one round trip.
 fn are_first_bytes_late(transfers: &[Transfer]) -> bool {
-    let mut first_bytes: Vec<f64> = transfers.iter().filter_map(|transfer| transfer.first_byte_s).collect();
-    first_bytes.sort_by(f64::total_cmp);
-    first_bytes.len() >= MIN_FIRST_BYTES && first_bytes[first_bytes.len() * 3 / 4] - first_bytes[0] > LATE_S
+    let is_logged = |one: &(&Transfer, f64)| one.0.first_byte_s.is_some();
+    let mut late: Vec<f64> = transfers.iter().zip(late_s(transfers)).filter(is_logged).map(|one| one.1).collect();
+    late.sort_by(f64::total_cmp);
+    late.len() >= MIN_FIRST_BYTES && late[late.len() * 3 / 4] > LATE_S
 }
 
 /// Random-loss shares under a reading with their log posterior. `likely`: log likelihood of the retransmission counts at a share; `again`:

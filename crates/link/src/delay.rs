@@ -58,13 +58,19 @@ impl DelayLine {
         }
     }
 
-    /// A packet leaves the server at `departure`.
+    /// When a packet that leaves the server at `departure` is handed out, if it is not held back.
     #[inline(always)]
-    pub(crate) fn push(&mut self, departure: Time, packet: Queued) {
-        let mut delivery = departure + self.one_way_delay;
-        if let Some(jitter) = &mut self.jitter {
-            delivery = jitter.apply(departure, self.one_way_delay);
+    pub(crate) fn delivery(&mut self, departure: Time) -> Time {
+        match &mut self.jitter {
+            Some(jitter) => jitter.apply(departure, self.one_way_delay),
+            None => departure + self.one_way_delay,
         }
+    }
+
+    /// A packet leaves the server at `departure`.
+    #[inline]
+    pub(crate) fn push(&mut self, departure: Time, packet: Queued) {
+        let mut delivery = self.delivery(departure);
         if let Some(reordering) = &mut self.reordering {
             delivery += reordering.extra_delay();
             self.insert(UnderWay { delivery, slot: packet.slot, wire_bytes: packet.wire_bytes });

@@ -11,6 +11,7 @@ mod link;
 pub mod loss;
 mod outage;
 mod packet;
+mod passage;
 mod queue;
 pub mod registry;
 mod server;

@@ -7,6 +7,8 @@
 //! Order of events at the same time: departures before arrivals. Calls must not go back in time; a `now` that does is taken
 //! as the latest one seen.
 //!
+//! Where the whole way of a packet is certain when it arrives, it is decided then ([`Passage`]); otherwise step by step.
+//!
 //! Invariants: the ledger balances after every call; extra calls of `handle_timeout` change no result; the queue never
 //! includes the packet on the wire.
 //! Tested: both invariants as properties over all queues and servers; each element in its own file.
@@ -19,6 +21,7 @@ use crate::error::LinkError;
 use crate::hazards::Hazards;
 use crate::ledger::{Count, DropCause, Drops, Ledger};
 use crate::loss::LossModel;
+use crate::passage::{Fate, Passage};
 use crate::queue::Queue;
 use crate::server::Server;
 use crate::stats::{LinkStats, QueueMeter};
@@ -35,6 +38,8 @@ pub struct Link<P> {
     timeout: Time,
     in_service: InService,
     server: Server,
+    /// Present if the way of a packet is certain when it arrives; queue and store are empty then.
+    passage: Option<Passage<P>>,
     queue: Queue,
     line: DelayLine,
     store: Store<P>,
@@ -43,8 +48,6 @@ pub struct Link<P> {
     loss_place: LossPlace,
     hazards: Option<Box<Hazards>>,
     ecn_rewrite: Option<EcnRewrite>,
-    /// The link only delays, as those of a flow's own RTT do: no packet waits for the server or is lost after it.
-    is_wire: bool,
     offered: Count,
     sent: Count,
     delivered: Count,
@@ -76,20 +79,25 @@ impl<P: Packet> Link<P> {
         let queue = Queue::new(&config.queue, config.link_facts(), stream("queue"))?;
         let loss = LossModel::new(&config.loss, stream("loss")).map(Box::new);
         let hazards = Hazards::new(&config, seed);
-        let is_wire = matches!((&server, &queue, &loss, &hazards), (Server::Unlimited, Queue::DropTail(_), None, None));
+        let is_certain = hazards.is_none() && config.ecn_rewrite.is_none() && config.reordering.is_none();
+        let passage = match (&server, &queue) {
+            (Server::Wifi(_), _) => None,
+            (_, Queue::DropTail(queue)) if is_certain => Some(Passage::new(queue.limit)),
+            _ => None,
+        };
         Ok(Link {
             now: Time::ZERO,
             free_at: Time::MAX,
             timeout: Time::MAX,
             in_service: InService { packet: Queued { arrival: Time::ZERO, slot: 0, wire_bytes: 0 }, lost: None },
             server,
+            passage,
             queue,
             line: DelayLine::new(&config, seed),
             loss,
             loss_place: config.loss_place,
             hazards,
             ecn_rewrite: config.ecn_rewrite,
-            is_wire,
             offered: Count::default(),
             sent: Count::default(),
             delivered: Count::default(),
@@ -108,13 +116,55 @@ impl<P: Packet> Link<P> {
     /// The same as [`handle_packet`](Self::handle_packet) for a packet of this size, which is constructed in its slot to avoid a copy.
     #[inline(always)]
     pub fn handle_made(&mut self, now: Time, wire_bytes: u32, make: impl FnOnce() -> P) {
-        let packet = self.store.put(self.now.max(now), wire_bytes, make);
-        self.admit(packet);
+        if self.passage.is_some() {
+            self.pass(now, wire_bytes, make);
+        } else {
+            self.handle_step_by_step(now, wire_bytes, make);
+            self.update_timeout();
+        }
     }
 
-    /// The packet goes where loss, server and queue send it.
+    /// What becomes of the packet, and when.
     #[inline(always)]
-    fn admit(&mut self, packet: Queued) {
+    fn pass(&mut self, now: Time, wire_bytes: u32, make: impl FnOnce() -> P) {
+        let now = self.catch_up(now);
+        self.offered.add_packet(wire_bytes);
+        if self.is_lost_at(LossPlace::BeforeQueue, now) {
+            return self.store.note_drop(DropCause::Loss, now, make());
+        }
+        let Some(passage) = &mut self.passage else { return };
+        let is_idle = self.free_at == Time::MAX;
+        let start = if is_idle {
+            self.server.go_idle();
+            now
+        } else if let Some(start) = passage.queue(wire_bytes) {
+            start
+        } else {
+            return self.store.note_drop(DropCause::QueueFull, now, make());
+        };
+        let is_noise = is_lost_at(&mut self.loss, self.loss_place, LossPlace::AfterQueue, start);
+        let (departure, _) = self.server.serve(start, wire_bytes, &self.queue);
+        self.busy_time += departure - start;
+        let fate = match is_noise {
+            true => Fate::Lost { arrival: now },
+            false => Fate::Delivered(self.line.delivery(departure)),
+        };
+        let is_alone = passage.push(departure, fate, make());
+        if is_alone {
+            self.timeout = passage.due();
+        }
+        if is_idle {
+            self.free_at = departure;
+            self.catch_up(now);
+        } else {
+            self.meter.set(now, passage.waiting());
+        }
+    }
+
+    /// A packet whose way is decided bit by bit: it goes where loss, server and queue send it.
+    #[inline(never)]
+    fn handle_step_by_step(&mut self, now: Time, wire_bytes: u32, make: impl FnOnce() -> P) {
+        let packet = self.store.put(self.now.max(now), wire_bytes, make);
         let now = self.catch_up(packet.arrival);
         self.offered.add_packet(packet.wire_bytes);
         let refused = self.hazards.as_ref().and_then(|hazards| hazards.refuses(now, self.store.get(packet)));
@@ -125,11 +175,9 @@ impl<P: Packet> Link<P> {
         } else {
             self.accept(now, packet);
         }
-        self.update_timeout();
     }
 
     /// Server or queue take the packet.
-    #[inline(always)]
     fn accept(&mut self, now: Time, packet: Queued) {
         if let Some(binding) = self.hazards.as_ref().and_then(|hazards| hazards.outbound_binding(now)) {
             self.store.bind(packet, binding);
@@ -137,10 +185,7 @@ impl<P: Packet> Link<P> {
         if let Some(rewrite) = self.ecn_rewrite {
             self.store.rewrite_ecn(packet, rewrite);
         }
-        if self.is_wire {
-            self.sent.add_packet(packet.wire_bytes);
-            self.line.push(now, packet);
-        } else if self.free_at == Time::MAX {
+        if self.free_at == Time::MAX {
             if let Some(packet) = self.queue.pass(now, packet, &mut self.store) {
                 self.start_service(now, packet);
                 self.catch_up(now);
@@ -163,6 +208,9 @@ impl<P: Packet> Link<P> {
     #[inline]
     pub fn poll_place(&mut self, now: Time) -> Option<(Time, Place)> {
         let now = self.catch_up(now);
+        if let Some(passage) = &self.passage {
+            return passage.delivery(now).map(|delivery| (delivery, Place(0)));
+        }
         let output = self.line.pop(now);
         self.update_timeout();
         let packet = output?;
@@ -178,19 +226,29 @@ impl<P: Packet> Link<P> {
     /// The packet that was delivered at this place.
     #[inline]
     pub fn delivered(&self, Place(slot): Place) -> &P {
-        self.store.at(slot)
+        match &self.passage {
+            Some(passage) => passage.first(),
+            None => self.store.at(slot),
+        }
     }
 
     /// The packet that was delivered at this place goes out.
     #[inline]
     pub fn take(&mut self, Place(slot): Place) -> P {
-        self.store.take(slot)
+        let Some(passage) = &mut self.passage else { return self.store.take(slot) };
+        let packet = passage.pop().expect("a packet that was polled");
+        self.delivered.add_packet(packet.wire_bytes());
+        self.update_timeout();
+        packet
     }
 
     /// The packet that was delivered at this place is done with.
     #[inline]
     pub fn release(&mut self, Place(slot): Place) {
-        self.store.release(slot);
+        let Some(passage) = &mut self.passage else { return self.store.release(slot) };
+        self.delivered.add_packet(passage.first().wire_bytes());
+        passage.pop();
+        self.update_timeout();
     }
 
     /// When to call [`poll_output`](Self::poll_output) next: the earliest time at which it may have something.
@@ -212,17 +270,17 @@ impl<P: Packet> Link<P> {
 
     /// Packets in the queue as of the last call, without the one on the wire.
     pub fn queue_packets(&self) -> u32 {
-        self.queue.packets()
+        self.passage.as_ref().map_or_else(|| self.queue.packets(), Passage::waiting)
     }
 
     /// Bytes in the queue as of the last call, without the packet on the wire.
     pub fn queue_bytes(&self) -> u64 {
-        self.queue.bytes()
+        self.passage.as_ref().map_or_else(|| self.queue.bytes(), Passage::waiting_bytes)
     }
 
     /// Every packet inside as of the last call, in no particular order: in the queue, in service or propagating.
     pub fn packets(&self) -> impl Iterator<Item = &P> {
-        self.store.packets()
+        self.store.packets().chain(self.passage.iter().flat_map(Passage::iter))
     }
 
     /// Start keeping dropped packets for [`take_dropped`](Self::take_dropped).
@@ -239,8 +297,12 @@ impl<P: Packet> Link<P> {
     pub fn stats(&mut self, now: Time) -> LinkStats {
         let now = self.catch_up(now);
         self.update_timeout();
-        let ahead = if self.free_at == Time::MAX { Duration::ZERO } else { self.free_at - now };
-        let busy_time = self.busy_time.saturating_sub(ahead);
+        let busy_until = match &self.passage {
+            _ if self.free_at == Time::MAX => now,
+            Some(passage) => passage.last_departure(),
+            None => self.free_at,
+        };
+        let busy_time = self.busy_time.saturating_sub(busy_until - now);
         let utilisation = match self.server.capacity_bytes(now) {
             _ if now == Time::ZERO => 0.0,
             Some(0.0) => 0.0,
@@ -265,17 +327,17 @@ impl<P: Packet> Link<P> {
 
     /// The balance as of the last call. Counts the packets in flight one by one: for tests and checks, not for hot paths.
     pub fn ledger(&self) -> Ledger {
-        let mut in_service = Count::default();
-        let mut propagating = Count::default();
+        let [mut in_service, mut propagating] =
+            self.passage.as_ref().map_or_else(Default::default, Passage::in_service_and_propagating);
         self.line.iter().for_each(|packet| propagating.add_packet(packet.wire_bytes));
-        if self.free_at != Time::MAX {
+        if self.free_at != Time::MAX && self.passage.is_none() {
             in_service.add_packet(self.in_service.packet.wire_bytes);
             if self.in_service.lost.is_none() {
                 propagating.packets -= 1;
                 propagating.bytes -= in_service.bytes;
             }
         }
-        let queued = Count { packets: u64::from(self.queue.packets()), bytes: self.queue.bytes() };
+        let queued = Count { packets: u64::from(self.queue_packets()), bytes: self.queue_bytes() };
         Ledger {
             offered: self.offered,
             delivered: self.delivered,
@@ -283,7 +345,7 @@ impl<P: Packet> Link<P> {
             queued,
             in_service,
             propagating,
-            held: self.store.held(),
+            held: self.held(),
         }
     }
 
@@ -297,9 +359,30 @@ impl<P: Packet> Link<P> {
         self.now
     }
 
+    /// All packets inside, counted one by one.
+    fn held(&self) -> Count {
+        let mut held = Count::default();
+        self.packets().for_each(|packet| held.add_packet(packet.wire_bytes()));
+        held
+    }
+
     /// The server has sent its packet and takes the next one.
+    #[inline(always)]
     fn finish_service(&mut self) {
         let at = self.free_at;
+        let Some(passage) = &mut self.passage else { return self.finish_step_by_step(at) };
+        let (wire_bytes, lost) = passage.depart();
+        self.free_at = passage.serve();
+        self.meter.set(at, passage.waiting());
+        self.sent.add_packet(wire_bytes);
+        if let Some((arrival, packet)) = lost {
+            self.store.note_drop(DropCause::Loss, arrival, packet);
+            self.update_timeout();
+        }
+    }
+
+    #[inline(never)]
+    fn finish_step_by_step(&mut self, at: Time) {
         self.sent.add_packet(self.in_service.packet.wire_bytes);
         if let Some(cause) = self.in_service.lost {
             self.store.drop_packet(cause, self.in_service.packet);
@@ -318,11 +401,9 @@ impl<P: Packet> Link<P> {
     /// Whether the loss model, if it is at `place`, drops the next packet.
     #[inline]
     fn is_lost_at(&mut self, place: LossPlace, now: Time) -> bool {
-        let Some(loss) = &mut self.loss else { return false };
-        self.loss_place == place && loss.loses(now)
+        is_lost_at(&mut self.loss, self.loss_place, place, now)
     }
 
-    #[inline(always)]
     fn start_service(&mut self, at: Time, packet: Queued) {
         let is_noise = self.is_lost_at(LossPlace::AfterQueue, at);
         let (free_at, is_given_up) = self.server.serve(at, packet.wire_bytes, &self.queue);
@@ -342,6 +423,10 @@ impl<P: Packet> Link<P> {
 
     #[inline]
     fn update_timeout(&mut self) {
+        if let Some(passage) = &self.passage {
+            self.timeout = passage.due();
+            return;
+        }
         let mut timeout = self.line.head_delivery().unwrap_or(self.free_at);
         if let Some(least) = self.line.min_delay_if_overtaking()
             && self.queue.packets() > 0
@@ -350,6 +435,11 @@ impl<P: Packet> Link<P> {
         }
         self.timeout = timeout;
     }
+}
+
+#[inline]
+fn is_lost_at(loss: &mut Option<Box<LossModel>>, its: LossPlace, place: LossPlace, now: Time) -> bool {
+    loss.as_mut().is_some_and(|loss| its == place && loss.loses(now))
 }
 
 fn causes_of(config: &LinkConfig) -> Drops {

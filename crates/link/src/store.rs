@@ -6,7 +6,7 @@
 
 use crate::Packet;
 use crate::ecn::{EcnField, EcnRewrite};
-use crate::ledger::{Count, DropCause, Drops};
+use crate::ledger::{DropCause, Drops};
 use playpath_units::Time;
 use std::collections::VecDeque;
 
@@ -79,9 +79,15 @@ impl<P: Packet> Store<P> {
     }
 
     pub(crate) fn drop_packet(&mut self, cause: DropCause, packet: Queued) {
-        self.drops.count(cause, packet.wire_bytes);
         let Queued { arrival, slot, .. } = packet;
         let packet = self.take(slot);
+        self.note_drop(cause, arrival, packet);
+    }
+
+    /// A packet that lies nowhere in the store is dropped.
+    #[cold]
+    pub(crate) fn note_drop(&mut self, cause: DropCause, arrival: Time, packet: P) {
+        self.drops.count(cause, packet.wire_bytes());
         match &mut self.dropped {
             Some(dropped) => dropped.push(Dropped { arrival, cause, packet }),
             None => packet.handle_drop(cause),
@@ -110,13 +116,6 @@ impl<P: Packet> Store<P> {
 
     pub(crate) fn packets(&self) -> impl Iterator<Item = &P> {
         self.slots.iter().flatten()
-    }
-
-    /// Packets and bytes inside, counted one by one.
-    pub(crate) fn held(&self) -> Count {
-        let mut held = Count::default();
-        self.packets().for_each(|packet| held.add_packet(packet.wire_bytes()));
-        held
     }
 
     pub(crate) fn get(&self, packet: Queued) -> &P {

@@ -7,7 +7,7 @@ use playpath_link::trace::Trace;
 use playpath_link::{
     BernoulliConfig, BurstsConfig, CeThreshold, CoDelConfig, Count, DropTailConfig, DualPi2Config, EcnRewrite,
     FqCoDelConfig, GilbertElliottConfig, JitterConfig, JitterDistribution, Link, LinkConfig, LinkStats, LossConfig,
-    LossPlace, Outage, PatternConfig, PieConfig, PieDelay, QueueConfig, RedConfig, ReorderConfig, ServerConfig,
+    LossPlace, Mtu, Outage, PatternConfig, PieConfig, PieDelay, QueueConfig, RedConfig, ReorderConfig, ServerConfig,
     WifiConfig, WifiStandard,
 };
 use playpath_units::{Duration, QueueLimit, Rate, Ratio, Time};
@@ -243,6 +243,26 @@ proptest! {
         let ledger = link.ledger();
         ledger.check().unwrap();
         prop_assert_eq!(ledger.queued.packets + ledger.in_service.packets + ledger.propagating.packets, 0);
+    }
+
+    /// Whether a packet's way is decided when it arrives, or step by step, as with an MTU that all packets keep: the same at every moment.
+    #[test]
+    fn a_way_that_is_certain_is_the_same_step_by_step(config in configs(), arrivals in arrivals()) {
+        let config = LinkConfig { outage: None, ..config };
+        let mut certain = link(config.clone());
+        let mut stepped = link(LinkConfig { mtu: Some(Mtu { bytes: u32::MAX, is_reported: false }), ..config });
+        for (at, packet) in packets(&arrivals).into_iter().chain([(END, TestPacket::of_flow(0, 40, 0))]) {
+            prop_assert_eq!(drain(&mut certain, at), drain(&mut stepped, at));
+            certain.handle_packet(at, packet);
+            stepped.handle_packet(at, packet);
+            prop_assert_eq!(certain.poll_timeout(), stepped.poll_timeout());
+            let state = |link: &mut Link<TestPacket>| {
+                let (mut stats, mut ledger) = (link.stats(at), link.ledger());
+                (stats.dropped.too_big, ledger.dropped.too_big) = (None, None);
+                (stats, ledger, link.queue_packets(), link.queue_bytes())
+            };
+            prop_assert_eq!(state(&mut certain), state(&mut stepped));
+        }
     }
 
     /// An outage takes exactly the packets that come in it, and the link is the same as if nobody had sent them.

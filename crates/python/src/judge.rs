@@ -157,14 +157,14 @@ pub fn student_beyond(df: f64, x: f64) -> f64 {
 /// Wealth of the bets on the mean of outcomes in [0, 1]: against "at most `mean`" and against "at least `mean`".
 #[pyfunction]
 pub fn bets_won(outcomes: Vec<f64>, weights: Vec<f64>, of: Option<usize>, mean: f64) -> (f64, f64) {
-    let sample = verdict::Sample { outcomes: &outcomes, weights: &weights, of };
+    let sample = verdict::Sample { outcomes: &outcomes, weights: &weights, of, times: 1.0 };
     (sample.against_at_most(mean), sample.against_at_least(mean))
 }
 
 /// The interval that bets leave of the mean of outcomes in [0, 1], at any number of them.
 #[pyfunction]
 pub fn bets_interval(outcomes: Vec<f64>, weights: Vec<f64>, of: Option<usize>, level: f64) -> (f64, f64) {
-    let [low, high] = verdict::Sample { outcomes: &outcomes, weights: &weights, of }.interval(level);
+    let [low, high] = verdict::Sample { outcomes: &outcomes, weights: &weights, of, times: 1.0 }.interval(level);
     (low, high)
 }
 

@@ -23,7 +23,7 @@ pub struct DirectionSpec {
 
 const RANDOM: &str = "random";
 const UNLIMITED: &str = "unlimited";
-const NEEDS_A_RATE: &str = "is what a constant rate may exceed for a moment, and there is no such `rate`";
+const NEEDS_A_RATE: &str = "needs a constant rate (`rate`), which packets may then exceed for a moment";
 const PLACES: Words<LossPlace, 2> = [
     ("before_queue", "a lost packet never occupies the queue", LossPlace::BeforeQueue),
     ("after_queue", "a packet is lost after it has waited in the queue and been sent", LossPlace::AfterQueue),
@@ -371,7 +371,7 @@ fn read_server(table: &Table, read_file: ReadFile) -> Result<Option<DirectionSpe
         return Ok(Some(DirectionSpec::of(ServerConfig::Wifi(wifi))));
     }
     if table.has("start") {
-        return Err(table.error("start", "is where a trace begins, and there is no `trace`"));
+        return Err(table.error("start", "needs a `trace`: it says where in it a session begins"));
     }
     let is_unlimited = table.text("rate") == Some(UNLIMITED);
     let rate = table.optional("rate");

@@ -716,7 +716,7 @@ fn a_trace_begins_where_it_is_told() {
     }
     assert!(error(&path(&format!("{trace}start = \"later\""))).contains("later"));
     let without = error(&path("rate = \"5 Mbit/s\"\nstart = \"3 s\""));
-    assert!(without.contains("there is no `trace`"), "{without}");
+    assert!(without.contains("needs a `trace`"), "{without}");
 }
 
 /// Groups of one name had one random stream (two unnamed `web` groups were identical), and a competitor without a name overwrote the

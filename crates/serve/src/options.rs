@@ -82,7 +82,7 @@ pub struct Arguments {
     /// Maximum number of connections at a time.
     #[arg(long, default_value = "1024", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub max_connections: u32,
-    /// Close a connection whose client has neither acknowledged nor sent anything for so long.
+    /// Close a connection whose client has neither acknowledged nor sent anything for this long.
     #[arg(long, default_value = "60 s", value_name = "TIME", value_parser = within(Duration::from_secs(1), LONGEST_IDLE))]
     pub idle_timeout: Duration,
     /// File for a JSON line for each response that has arrived: when, to whom, what, how much, how long.

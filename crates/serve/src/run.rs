@@ -130,7 +130,7 @@ pub(crate) fn drive(served: &mut impl Serves, signals: &impl AsFd, stdin: Option
             WakeReason::Signal => return Ok(()),
             WakeReason::InputEnd => {
                 eprintln!(
-                    "playpath-serve: standard input has ended, and with it the server; < /dev/null lets it go on"
+                    "playpath-serve: standard input has ended, so the server ends; to keep it running, start it with < /dev/null"
                 );
                 return Ok(());
             }

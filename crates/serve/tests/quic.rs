@@ -46,6 +46,26 @@ fn initial(keys: &DirectionalKeys, number: u64, payload: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Of a packet that cannot be opened no timer is set: the place that it took stayed taken until another one needed it, and 128 of them
+/// made every stranger prove its address first.
+#[test]
+fn a_stranger_whose_packets_cannot_be_opened_is_forgotten() {
+    let mut server = server();
+    let envelope = Envelope { remote: "10.0.0.1:50000".parse().unwrap(), local: None, ecn: Ecn::NotEct };
+    let mut datagram = Vec::new();
+    let packet = Packet { kind: Kind::Initial, bytes: MIN_INITIAL as u32, ..Packet::default() };
+    put_header(&mut datagram, &packet, (&DESTINATION, b"from him"), (2, false));
+    datagram.resize(MIN_INITIAL, 0);
+    server.handle_datagram(Time::ZERO, envelope, &mut datagram);
+    assert!(server.poll_datagram(Time::ZERO, &mut Vec::new()).is_none(), "nothing to answer");
+    assert_eq!(server.clients(), 1);
+    let due = server.poll_timeout();
+    assert_eq!(due, Time::ZERO + Limits::default().open_timeout);
+    server.handle_timeout(due);
+    server.poll_datagram(due, &mut Vec::new());
+    assert_eq!(server.clients(), 0);
+}
+
 /// RFC 9000 §12.3: of a packet number that comes again nothing is read, not even what would break a rule. It was: one such datagram
 /// made room for 2^61 bytes, and so ended the process.
 #[test]

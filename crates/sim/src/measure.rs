@@ -18,7 +18,7 @@ const HIDDEN_BUFFER: &str = "data waiting in the client's socket bridged a gap t
 pub fn measure(mut simulation: Simulation) -> Measurements {
     let end = simulation.net.now;
     simulation.net.end();
-    let links: Vec<_> = simulation.net.links.iter_mut().map(|link| link_record(link, end)).collect();
+    let links: Vec<_> = simulation.net.fabric.links.iter_mut().map(|link| link_record(link, end)).collect();
     let main = match simulation.apps.first() {
         Some(App::Video(session)) if simulation.scenario.video.is_some() => Some(&**session),
         _ => None,
@@ -246,7 +246,9 @@ fn cut_off_by_nats(scenario: &Scenario) -> impl Iterator<Item = String> + use<'_
     };
     scenario.traffic.iter().filter(only_waits).map(|group| {
         let name = &group.sender.name;
-        format!("{name}: from a `rebinding` on it may stand still, for a TCP client that only waits for data does not notice it")
+        format!(
+            "{name}: may stop for good after a `rebinding`: a TCP client that only waits for data does not notice it"
+        )
     })
 }
 

@@ -4,11 +4,12 @@
 //! drained (everything it has to send goes into its first link) and re-armed. Applications are notified afterwards, through a list of
 //! notices, so that an endpoint is never changed while it is being drained.
 
+mod fabric;
 mod flow;
 
+pub use fabric::Fabric;
 pub use flow::{AppId, End, Flow, FlowConfig, FlowId, SimPacket, ecn_of};
 
-use crate::capture::Capture;
 use crate::engine::{EventQueue, Lane, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
 use crate::window_log::{self, WindowLog};
@@ -16,11 +17,10 @@ use playpath_cc::AppParameters;
 use playpath_link::{Dropped, Link, LinkConfig, LinkError, Place};
 use playpath_scenario::{PathSpec, SenderSpec};
 use playpath_transport::quic::qlog::{Head, MakeLog, Qlog};
-use playpath_transport::transports::{Opening, Packet, PathFacts, PayloadPool, Streams};
+use playpath_transport::transports::{Opening, PathFacts, Streams};
 use playpath_transport::{Event, Events, Transport};
 use playpath_units::Time;
 use playpath_units::random::{RootSeed, Stream};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub type LinkId = u32;
@@ -86,31 +86,16 @@ const ARRIVED: LinkId = LinkId::MAX;
 
 pub struct Network {
     pub now: Time,
-    pub links: Vec<Link<SimPacket>>,
+    pub fabric: Fabric,
     pub flows: Vec<Flow>,
     /// Flows keep what their controls did; those of MPTCP each change of path, not only their number.
     pub is_traced: bool,
     logged: Option<Logged>,
     pub notices: Vec<Notice>,
     pub events_handled: u64,
-    /// Packets at the servers, if they are wanted.
-    pub capture: Option<Capture>,
     /// Places for logs of QUIC connections.
     pub qlogs: Option<MakeLog>,
-    events: EventQueue,
     owners: Vec<OwnerKind>,
-    link_owners: Vec<Owner>,
-    /// The links of every route one after the other, each route terminated by `ARRIVED`; the only place that knows a packet's next hop.
-    hops: Vec<LinkId>,
-    /// The packets in flight.
-    payload_pool: PayloadPool,
-    /// The packet being sent, reused so that no blank one has to be initialised first.
-    outgoing: Packet,
-    /// A NAT is on some link: then under which of its bindings each server knows its client, by flow and path.
-    has_nat: bool,
-    /// Whether some link notifies the senders of packets that are too big for it (path MTU discovery).
-    reports_mtu: bool,
-    bindings: BTreeMap<(FlowId, u8), u16>,
     /// Connections that broke while they were needed, and why, where the transport says so.
     pub broken: Vec<(FlowId, Option<&'static str>)>,
     seed: RootSeed,
@@ -120,23 +105,14 @@ impl Network {
     pub fn new(seed: RootSeed) -> Network {
         Network {
             now: Time::ZERO,
-            links: Vec::new(),
+            fabric: Fabric::default(),
             is_traced: false,
             logged: None,
             flows: Vec::new(),
             notices: Vec::new(),
             events_handled: 0,
-            capture: None,
             qlogs: None,
-            events: EventQueue::default(),
             owners: Vec::new(),
-            link_owners: Vec::new(),
-            hops: Vec::new(),
-            payload_pool: PayloadPool::default(),
-            outgoing: Packet::default(),
-            has_nat: false,
-            reports_mtu: false,
-            bindings: BTreeMap::new(),
             broken: Vec::new(),
             seed,
         }
@@ -145,20 +121,20 @@ impl Network {
     /// A new owner of events; ties are broken in the order of creation.
     pub fn add_owner(&mut self, kind: OwnerKind) -> Owner {
         self.owners.push(kind);
-        self.events.add_owner(if matches!(kind, OwnerKind::Link(_)) { Lane::Link } else { Lane::Timer })
+        self.fabric.events.add_owner(if matches!(kind, OwnerKind::Link(_)) { Lane::Link } else { Lane::Timer })
     }
 
     pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, LinkError> {
-        let id = self.links.len() as LinkId;
-        self.has_nat |= config.rebinding.is_some();
-        self.reports_mtu |= config.mtu.is_some_and(|mtu| mtu.is_reported);
+        let id = self.fabric.links.len() as LinkId;
+        self.fabric.has_nat |= config.rebinding.is_some();
+        self.fabric.reports_mtu |= config.mtu.is_some_and(|mtu| mtu.is_reported);
         let mut link = Link::new(config, self.seed)?;
         if self.logged.is_some() {
             link.log_drops();
         }
-        self.links.push(link);
+        self.fabric.links.push(link);
         let owner = self.add_owner(OwnerKind::Link(id));
-        self.link_owners.push(owner);
+        self.fabric.link_owners.push(owner);
         Ok(id)
     }
 
@@ -172,7 +148,7 @@ impl Network {
         if self.logged.is_none() {
             return;
         }
-        for Dropped { arrival, cause, packet } in self.links.iter_mut().flat_map(Link::take_dropped) {
+        for Dropped { arrival, cause, packet } in self.fabric.links.iter_mut().flat_map(Link::take_dropped) {
             let flow = &mut self.flows[packet.flow as usize];
             if packet.to == End::Client
                 && let Some(log) = &mut flow.packets
@@ -185,7 +161,7 @@ impl Network {
 
     /// Writes a route down: links from the server to the client, and those back.
     pub fn add_route(&mut self, path: &PathSpec, down: &[LinkId], up: &[LinkId]) -> Route {
-        let mtus = down.iter().chain(up).filter_map(|link| self.links[*link as usize].mtu_to_report(u32::MAX));
+        let mtus = down.iter().chain(up).filter_map(|link| self.fabric.links[*link as usize].mtu_to_report(u32::MAX));
         let facts = PathFacts { is_backup: path.is_backup, mtu: mtus.min() };
         Route { path: path.name.clone(), facts, starts: [self.add_hops(down), self.add_hops(up)] }
     }
@@ -266,7 +242,7 @@ impl Network {
     /// Data packets of each flow that are on their way to the client.
     pub fn data_packets_under_way(&self) -> Vec<u64> {
         let mut counts = vec![0; self.flows.len()];
-        for packet in self.links.iter().flat_map(Link::packets) {
+        for packet in self.fabric.links.iter().flat_map(Link::packets) {
             let is_data = packet.to == End::Client && packet.packet.data_bytes > 0;
             counts[packet.flow as usize] += u64::from(is_data);
         }
@@ -275,27 +251,27 @@ impl Network {
 
     /// The run is over: its events and their owners make room for the record.
     pub fn end(&mut self) {
-        self.events = EventQueue::default();
+        self.fabric.events = EventQueue::default();
         self.owners = Vec::new();
     }
 
     /// Writes down one way of a route; returns where it begins.
     fn add_hops(&mut self, links: &[LinkId]) -> u32 {
-        let start = self.hops.len() as u32;
-        self.hops.extend(links.iter().copied().chain([ARRIVED]));
+        let start = self.fabric.hops.len() as u32;
+        self.fabric.hops.extend(links.iter().copied().chain([ARRIVED]));
         start
     }
 
     /// The links over which a flow's data come to its client.
     pub fn links_to_client(&self, flow: FlowId) -> impl Iterator<Item = LinkId> + '_ {
         let starts = self.flows[flow as usize].routes.iter().map(|route| route.starts[End::Client as usize] as usize);
-        starts.flat_map(|start| self.hops[start..].iter().copied().take_while(|link| *link != ARRIVED))
+        starts.flat_map(|start| self.fabric.hops[start..].iter().copied().take_while(|link| *link != ARRIVED))
     }
 
     /// The next event, if it is not after `until`. Advances `now` to it.
     #[inline]
     pub fn advance(&mut self, until: Time) -> Option<OwnerKind> {
-        let (time, owner) = self.events.peek()?;
+        let (time, owner) = self.fabric.events.peek()?;
         if time > until {
             return None;
         }
@@ -307,32 +283,34 @@ impl Network {
 
     /// Arms an application's or the probe's timer.
     pub fn arm(&mut self, owner: Owner, time: Time) {
-        self.events.arm(owner, time);
+        self.fabric.events.arm(owner, time);
     }
 
     /// Delivers the packets that have left a link.
     #[inline]
     pub fn run_link(&mut self, id: LinkId) {
+        let now = self.now;
         let due = loop {
-            let link = &mut self.links[id as usize];
+            let fabric = &mut self.fabric;
+            let link = &mut fabric.links[id as usize];
             let due = link.poll_timeout();
-            if due > self.now {
+            if due > now {
                 break due;
             }
-            let Some((_, place)) = link.poll_place(self.now) else { break link.poll_timeout() };
-            match self.hops[link.delivered(place).hop as usize] {
+            let Some((_, place)) = link.poll_place(now) else { break link.poll_timeout() };
+            match fabric.hops[link.delivered(place).hop as usize] {
                 ARRIVED => self.deliver(id, place),
                 next => {
                     let mut packet = link.take(place);
                     packet.hop += 1;
-                    self.enter(next, packet.packet.wire_bytes, |_| packet);
-                    if self.reports_mtu && self.refuse(next, &packet) {
+                    fabric.enter(now, next, packet.packet.wire_bytes, |_| packet);
+                    if fabric.reports_mtu && fabric.refuse(now, next, &packet, &mut self.flows[packet.flow as usize]) {
                         self.drain(packet.flow, packet.to.other());
                     }
                 }
             }
         };
-        self.rearm_link(id, due);
+        self.fabric.rearm_link(id, due);
     }
 
     #[inline]
@@ -341,36 +319,11 @@ impl Network {
         self.drain(flow, end);
     }
 
-    #[inline]
-    fn rearm_link(&mut self, id: LinkId, due: Time) {
-        self.events.arm(self.link_owners[id as usize], due);
-    }
-
-    /// A link takes a packet, which is made of the outgoing one, or was under way already.
-    #[inline(always)]
-    fn enter(&mut self, id: LinkId, wire_bytes: u32, make: impl FnOnce(&Packet) -> SimPacket) {
-        let (link, outgoing) = (&mut self.links[id as usize], &self.outgoing);
-        let armed = link.poll_timeout();
-        link.handle_made(self.now, wire_bytes, || make(outgoing));
-        let due = link.poll_timeout();
-        if due != armed {
-            self.rearm_link(id, due);
-        }
-    }
-
-    /// Notifies the sender of a packet that a link has dropped of the largest packet size that fits, without delay, whatever links it had
-    /// passed. Returns `true` if the link sends such notices.
-    #[cold]
-    fn refuse(&mut self, id: LinkId, sent: &SimPacket) -> bool {
-        let Some(mtu) = self.links[id as usize].mtu_to_report(sent.packet.wire_bytes) else { return false };
-        let end = &mut self.flows[sent.flow as usize].ends[sent.to.other() as usize];
-        end.handle_too_big(self.now, &sent.packet, mtu, &mut self.payload_pool);
-        true
-    }
-
     /// Handles a packet that has left the last link of its route. It is read in place: a copy would add a twentieth to the cost per packet.
     fn deliver(&mut self, link: LinkId, place: Place) {
-        let &SimPacket { ref packet, flow: id, to, .. } = self.links[link as usize].delivered(place);
+        let (now, fabric) = (self.now, &mut self.fabric);
+        let link = &mut fabric.links[link as usize];
+        let &SimPacket { ref packet, flow: id, to, .. } = link.delivered(place);
         let flow = &mut self.flows[id as usize];
         if to == End::Client {
             // A flow's rates end with the flow: packets in flight when it was aborted are not counted.
@@ -381,33 +334,33 @@ impl Network {
             }
             flow.arrived_data_packets += u64::from(packet.data_bytes > 0);
         }
-        if let Some(capture) = &mut self.capture
+        if let Some(capture) = &mut fabric.capture
             && to == End::Server
         {
-            capture.record(self.now, id, to, packet);
+            capture.record(now, id, to, packet);
         }
-        let is_refused = self.has_nat && to == End::Server && {
-            let known = self.bindings.insert((id, packet.path), packet.binding);
+        let is_refused = fabric.has_nat && to == End::Server && {
+            let known = fabric.bindings.insert((id, packet.path), packet.binding);
             let has_moved = known.is_some_and(|known| known != packet.binding);
             flow.is_cut_off |= has_moved && !packet.is_syn() && !flow.ends[to as usize].survives_rebinding();
             flow.is_cut_off
         };
         if is_refused {
-            flow.ends[to as usize].refuse(self.now, packet);
+            flow.ends[to as usize].refuse(now, packet);
         } else {
-            flow.ends[to as usize].handle_packet(self.now, packet, &mut self.payload_pool);
+            flow.ends[to as usize].handle_packet(now, packet, &mut fabric.payload_pool);
         }
         if let Some(place) = packet.payload.pool_index() {
-            self.payload_pool.free(place);
+            fabric.payload_pool.free(place);
         }
         if let Some(log) = &mut flow.packets
             && to == End::Server
             && let Some(drawn) = flow.ends[to as usize].drawn(packet)
         {
             let info = flow.ends[to as usize].path_info(packet.path as usize);
-            log.record_ack(self.now, packet.path, &drawn, info);
+            log.record_ack(now, packet.path, &drawn, info);
         }
-        self.links[link as usize].release(place);
+        link.release(place);
         self.drain_here(id, to);
     }
 
@@ -419,27 +372,26 @@ impl Network {
     /// The same as [`drain`](Self::drain), inlined: this saves a call of some forty instructions per arriving packet.
     #[inline(always)]
     fn drain_here(&mut self, id: FlowId, end: End) {
-        let flow = &mut self.flows[id as usize];
+        let (now, flow) = (self.now, &mut self.flows[id as usize]);
         if flow.is_bulk && end == End::Client {
-            let bytes = flow.ends[end as usize].read(self.now, u64::MAX);
+            let bytes = flow.ends[end as usize].read(now, u64::MAX);
             flow.count_read(bytes);
         } else if flow.ends[end as usize].readable() > 0 {
             self.notices.push(Notice { app: flow.app, flow: id, end, what: What::Readable });
         }
-        let connection = &mut flow.ends[end as usize];
-        let mut events = connection.take_events().without(Event::Readable);
+        let mut events = flow.ends[end as usize].take_events().without(Event::Readable);
         let refills = flow.is_bulk && events.contains(Event::Writable);
         if refills {
             events = events.without(Event::Writable);
         }
         if !events.is_empty() {
-            self.note_events(id, end, events);
+            note_events(&mut self.notices, flow.app, id, end, events);
         }
-        self.transmit(id, end);
-        if refills {
-            self.refill(id, end);
+        self.fabric.transmit(now, id, flow, end);
+        if refills && flow.refill(end) {
+            self.fabric.transmit(now, id, flow, end);
         }
-        if end == End::Server && self.flows[id as usize].notsent_lowat > 0 {
+        if end == End::Server && flow.notsent_lowat > 0 {
             self.note_room(id);
         }
     }
@@ -465,98 +417,8 @@ impl Network {
         self.flows[flow as usize].notsent_lowat = lowat.unwrap_or(0);
     }
 
-    fn note_events(&mut self, id: FlowId, end: End, events: Events) {
-        let occurred = [
-            (Event::Connected, What::Connected),
-            (Event::Writable, What::Writable),
-            (Event::PeerClosed, What::Closed),
-            (Event::Closed, What::Closed),
-            (Event::Reset, What::Closed),
-        ];
-        let app = self.flows[id as usize].app;
-        for (_, what) in occurred.into_iter().filter(|(event, _)| events.contains(*event)) {
-            self.notices.push(Notice { app, flow: id, end, what });
-        }
-    }
-
-    /// Refills a bulk sender's buffer. This happens only after its contents were sent, as with an application that is notified: a sender
-    /// whose buffer ran empty is application-limited. While a full segment waits, more bytes behind it change nothing.
-    fn refill(&mut self, id: FlowId, end: End) {
-        let connection = &mut self.flows[id as usize].ends[end as usize];
-        let is_waiting = connection.has_packet_waiting();
-        connection.write(ENDLESS);
-        if !is_waiting {
-            self.transmit(id, end);
-        }
-    }
-
-    /// Sends all that an endpoint wants to send and re-arms its timer. Two polls of three of a client find nothing.
-    #[inline(always)]
     fn transmit(&mut self, id: FlowId, end: End) {
-        if !self.flows[id as usize].ends[end as usize].has_nothing() {
-            self.send_all(id, end);
-        }
-        self.rearm_endpoint(id, end);
-    }
-
-    fn send_all(&mut self, id: FlowId, end: End) {
-        let to = end.other();
-        let mut has_more = true;
-        while has_more {
-            if self.payload_pool.is_full() {
-                self.payload_pool.reclaim(self.links.iter().flat_map(Link::packets).map(|packet| &packet.packet));
-            }
-            let flow = &mut self.flows[id as usize];
-            let connection = &mut flow.ends[end as usize];
-            let packet = &mut self.outgoing;
-            if !connection.poll_transmit(self.now, packet, &mut self.payload_pool) {
-                break;
-            }
-            has_more = connection.may_have_more();
-            let first = flow.routes[packet.path as usize].starts[to as usize];
-            if end == End::Server {
-                if self.has_nat {
-                    packet.binding = self.bindings.get(&(id, packet.path)).copied().unwrap_or(0);
-                }
-                if let Some(log) = &mut flow.packets
-                    && let Some(drawn) = connection.drawn(packet)
-                {
-                    log.record_sent(self.now, packet.path, &drawn);
-                }
-                if let Some(capture) = &mut self.capture {
-                    capture.record(self.now, id, to, packet);
-                }
-            }
-            let link = self.hops[first as usize];
-            // Field by field: written just now one by one, they would have to leave the store buffer before they can be read as one.
-            let Packet { wire_bytes, data_bytes, ecn, path, binding, .. } = *packet;
-            let sent = |packet: &Packet| SimPacket {
-                packet: Packet { payload: packet.payload, wire_bytes, data_bytes, ecn, path, binding },
-                flow: id,
-                hop: first + 1,
-                to,
-            };
-            self.enter(link, wire_bytes, sent);
-            has_more |= self.reports_mtu && self.refuse(link, &sent(&self.outgoing));
-        }
-    }
-
-    /// Re-arms an endpoint's timer, and checks for path switches of the server.
-    #[inline(always)]
-    fn rearm_endpoint(&mut self, id: FlowId, end: End) {
-        let flow = &mut self.flows[id as usize];
-        let connection = &mut flow.ends[end as usize];
-        // An RTO that shrinks with a sample may be over already: due now, never in the past.
-        let due = connection.poll_timeout().max(self.now);
-        if end == End::Server
-            && let Some(watch) = &mut flow.switches
-            && let Some(multipath) = connection.multipath_mut()
-        {
-            while let Some(switch) = multipath.poll_switch() {
-                watch.observe(&switch, &flow.paths);
-            }
-        }
-        self.events.arm(flow.owners[end as usize], due);
+        self.fabric.transmit(self.now, id, &mut self.flows[id as usize], end);
     }
 
     /// An application does something with the streams of a connection's end; what follows of it leaves. `None`: it has none.
@@ -663,5 +525,18 @@ impl Network {
             self.flows[id as usize].ends[end as usize].abort(now);
             self.drain(id, end);
         }
+    }
+}
+
+fn note_events(notices: &mut Vec<Notice>, app: AppId, flow: FlowId, end: End, events: Events) {
+    let occurred = [
+        (Event::Connected, What::Connected),
+        (Event::Writable, What::Writable),
+        (Event::PeerClosed, What::Closed),
+        (Event::Closed, What::Closed),
+        (Event::Reset, What::Closed),
+    ];
+    for (_, what) in occurred.into_iter().filter(|(event, _)| events.contains(*event)) {
+        notices.push(Notice { app, flow, end, what });
     }
 }

@@ -96,7 +96,7 @@ impl Probe {
         let time = net.now.as_secs_f64();
         self.sample_flows(net, time);
         let now = net.now;
-        for (i, link) in net.links.iter_mut().enumerate() {
+        for (i, link) in net.fabric.links.iter_mut().enumerate() {
             link.handle_timeout(now);
             if self.links.len() > i && self.links[i].is_none() {
                 continue; // nobody asks for it

@@ -73,9 +73,9 @@ pub fn capture(
         }
     }
     let mut simulation = Simulation::build(scenario, sender, seed, Recording::default())?;
-    simulation.net.capture = Some(Capture::default());
+    simulation.net.fabric.capture = Some(Capture::default());
     simulation.run(watch)?;
-    Ok(simulation.net.capture.map_or_else(Vec::new, |capture| capture.packets))
+    Ok(simulation.net.fabric.capture.map_or_else(Vec::new, |capture| capture.packets))
 }
 
 /// The same as [`run`], but returns a qlog of each QUIC connection from its server's vantage point.

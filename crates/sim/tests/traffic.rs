@@ -54,5 +54,8 @@ fn a_source_opens_another_connection_when_one_breaks() {
 fn a_client_that_only_waits_is_warned_of() {
     let path = "[[path]]\nrate = \"4 Mbit/s\"\nrtt = \"40 ms\"\nrebinding = { at = \"10 s\" }\n";
     let record = traffic(&format!("{path}{}[run]\nduration = \"30 s\"\n", of_kind("frames", "")), 1);
-    assert_eq!(record.warnings.iter().filter(|warning| warning.contains("t: from a `rebinding` on")).count(), 1);
+    assert_eq!(
+        record.warnings.iter().filter(|warning| warning.contains("t: may stop for good after a `rebinding`")).count(),
+        1
+    );
 }

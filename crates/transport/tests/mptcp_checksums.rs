@@ -257,6 +257,34 @@ fn alone_both_fall_back_to_tcp() {
     }
 }
 
+/// §3.7: once MP_FAIL has left, no path joins: what went over it would be missing from the plain stream, and nobody would notice. The
+/// proof of a join crosses MP_FAIL here, and the server has data for both paths.
+#[test]
+fn no_path_joins_while_a_failure_waits_for_its_answer() {
+    let mut net = Net::new(2, true, true);
+    net.server.write(100_000);
+    net.client.write(100_000);
+    let (mut joins, mut fail) = (false, None);
+    let mut proven = false;
+    net.run(30, |sent| {
+        joins |= sent.is_up && sent.path == 1;
+        if joins && sent.is_up && fail.is_none() && !sent.payload.is_empty() {
+            sent.payload[0] ^= 4;
+        }
+        proven |= matches!(sent.segment.mptcp, MptcpOption::JoinAck { .. });
+        if is_fail(&sent.segment) && !sent.is_up {
+            fail = Some(sent.clone());
+            return false;
+        }
+        sent.is_up || !proven
+    });
+    net.client.take(net.now, &fail.expect("a wrong checksum"));
+    net.run(20_000, |_| true);
+    net.close();
+    assert!(net.client.mptcp.is_fallback() && net.server.mptcp.is_fallback());
+    assert!(net.client.read == net.server.out, "{} bytes", net.client.read.len());
+}
+
 /// §3.7: checksums were agreed on in the SYNs, and something on the way takes every later option: plain TCP, without checksums.
 #[test]
 fn options_that_are_lost_after_the_handshake_mean_tcp() {

@@ -14,7 +14,7 @@ fn data(id: u64, offset: u64, len: u32) -> Frame {
     Frame::Stream { id, offset, len, fin: false }
 }
 
-/// RFC 9000 §3.2: a stream opens all of its type below it.
+/// RFC 9000 §3.2: a stream opens all lower-numbered streams of its type.
 #[test]
 fn a_stream_opens_those_below_it() {
     let mut lone = Lone::new(|_| {});
@@ -24,7 +24,7 @@ fn a_stream_opens_those_below_it() {
     assert!(!lone.server.is_writable(16));
 }
 
-/// RFC 9000 §3.5: who is asked to stop resets the stream with the code that came, and says how much it has sent.
+/// RFC 9000 §3.5: STOP_SENDING is answered with a reset of the stream that carries the same code and says how much was sent.
 #[test]
 fn stop_sending_is_answered_by_a_reset() {
     let mut lone = Lone::new(unpaced);
@@ -37,9 +37,9 @@ fn stop_sending_is_answered_by_a_reset() {
     assert!(!lone.left().iter().any(|frame| matches!(frame, Frame::Stream { .. })));
 }
 
-/// RFC 9000 §13.3: RESET_STREAM goes again when it is lost; of the stream itself nothing does.
+/// RFC 9000 §13.3: a lost RESET_STREAM is sent again; the stream's data is not.
 #[test]
-fn of_a_stream_that_was_reset_only_the_reset_goes_again() {
+fn only_the_reset_of_a_reset_stream_is_sent_again() {
     let mut lone = Lone::new(unpaced);
     let sent = lone.send(3);
     lone.server.reset(lone.stream, 0x10e);
@@ -56,9 +56,9 @@ fn of_a_stream_that_was_reset_only_the_reset_goes_again() {
     assert!(!again.iter().any(|frame| matches!(frame, Frame::Stream { id: 0, .. })), "{again:?}");
 }
 
-/// RFC 9000 §4.1: nothing leaves beyond the peer's limit, and a limit lower than the one before is ignored.
+/// RFC 9000 §4.1: nothing is sent beyond the peer's limit, and a limit lower than an earlier one is ignored.
 #[test]
-fn limits_of_the_peer_hold_and_do_not_fall() {
+fn the_peers_limits_are_kept_and_never_fall() {
     let mut lone = Lone::new(|config| {
         unpaced(config);
         (config.flow.stream, config.flow.max_stream) = (10_000, 10_000);
@@ -76,9 +76,10 @@ fn limits_of_the_peer_hold_and_do_not_fall() {
     assert_eq!(lone.server.stats().data_bytes_sent, 12_000);
 }
 
-/// RFC 9000 §4.1 of the other end: what the application reads is allowed anew, before the peer is held up; §13.3: the frame goes again if it is lost.
+/// RFC 9000 §4.1, at the receiving end: the limit is raised by what the application has read, before the sender has to wait; §13.3: the
+/// frame is sent again if it is lost.
 #[test]
-fn what_is_read_is_allowed_anew() {
+fn reading_raises_the_limit() {
     let mut lone = Lone::new(|config| {
         unpaced(config);
         (config.flow.stream, config.flow.max_stream) = (10_000, 10_000);
@@ -94,7 +95,7 @@ fn what_is_read_is_allowed_anew() {
     assert!(lone.left().iter().any(allows), "it is lost");
 }
 
-/// RFC 9000 §12.4, §19: frames where they may not be, or of streams that are not there.
+/// RFC 9000 §12.4, §19: frames in packets where they are not allowed, or for streams that do not exist.
 #[test]
 fn frames_out_of_place() {
     for (frame, expected) in [
@@ -123,7 +124,7 @@ fn opened(frames: &[Frame], bytes: u32) -> Connection {
     server
 }
 
-/// RFC 9000 §14.1: an Initial in a datagram under 1200 bytes is dropped, and nobody answers.
+/// RFC 9000 §14.1: an Initial in a datagram under 1200 bytes is dropped without an answer.
 #[test]
 fn a_small_initial_is_dropped() {
     let hello = Frame::Crypto { offset: 0, len: 10, is_end: false };
@@ -133,9 +134,9 @@ fn a_small_initial_is_dropped() {
     assert_eq!((full.stats().packets_dropped, full.poll_transmit(Time::ZERO).is_some()), (0, true));
 }
 
-/// RFC 9000 §9.1: probing frames move nobody; §9.3: nor does a packet older than one that came.
+/// RFC 9000 §9.1: probing frames cause no migration; §9.3: nor does a packet older than one that has arrived.
 #[test]
-fn probes_and_old_packets_move_nobody() {
+fn probes_and_old_packets_cause_no_migration() {
     let mut lone = Lone::new(unpaced);
     let (home, other) = (Address { host: 1, port: 50_000 }, Address { host: 1, port: 60_000 });
     let mut probe = lone.datagram(None, &[Frame::PathChallenge(7)]);
@@ -156,9 +157,10 @@ fn probes_and_old_packets_move_nobody() {
     assert_eq!(lone.poll().unwrap().to, other);
 }
 
-/// RFC 9000 §10.2.1: who closed answers ever fewer packets, here the first, second, fourth; §10.2.2: who was told sends nothing more.
+/// RFC 9000 §10.2.1: the end that closed answers ever fewer packets, here the first, second and fourth; §10.2.2: the other end sends
+/// nothing more.
 #[test]
-fn closing_answers_less_and_less_and_draining_nothing() {
+fn closing_answers_ever_less_and_draining_nothing() {
     let mut lone = Lone::new(|_| {});
     lone.server.close(lone.now, 5);
     assert_eq!(lone.left(), [Frame::Close { code: 5 }]);
@@ -178,9 +180,10 @@ fn closing_answers_less_and_less_and_draining_nothing() {
     assert!(lone.server.is_closed() && lone.poll().is_none());
 }
 
-/// RFC 9000 §13.2.1: no ACK for packets that elicit none; CE is told at once; a lone packet after 25 ms, and §13.2.5: with that delay, in units of 8 µs.
+/// RFC 9000 §13.2.1: no ACK for packets that do not elicit one; CE is reported at once, a single packet after 25 ms; §13.2.5: with that
+/// delay, in units of 8 µs.
 #[test]
-fn when_acks_leave() {
+fn when_acks_are_sent() {
     let mut lone = Lone::new(|_| {});
     let before = lone.server.stats().acks_sent;
     (0..5).for_each(|_| lone.ack(&[(0, 0)]));
@@ -201,8 +204,9 @@ fn when_acks_leave() {
     assert_eq!(lone.poll().unwrap().packet.ack().copied().unwrap().delay, 25_000 / 8);
 }
 
-/// RFC 9002 §5.1: a sample is of the largest, when it is new; §5.3: less the delay told, of at most 25 ms, but not below the least RTT of
-/// 100 ms. Worked: of 150 ms 20 are taken off: srtt becomes 7/8 + 130/8; of 60 told 25; of 110 ms none, since 85 are less than 100.
+/// RFC 9002 §5.1: the largest acknowledged packet gives a sample if it is new; §5.3: the reported delay is subtracted, at most 25 ms and
+/// not below the least RTT of 100 ms. Worked: of 150 ms 20 are subtracted: srtt becomes 7/8 + 130/8; of 60 reported 25; of 110 ms none,
+/// since 85 are less than 100.
 #[test]
 fn round_trips_are_sampled_and_corrected() {
     let mut lone = Lone::new(unpaced);
@@ -224,9 +228,9 @@ fn round_trips_are_sampled_and_corrected() {
     }
 }
 
-/// RFC 9002 §6.2.1: the probe timer runs from the last ack-eliciting packet that left.
+/// RFC 9002 §6.2.1: the probe timer runs from the last ack-eliciting packet that was sent.
 #[test]
-fn the_probe_timer_begins_anew_with_each_packet() {
+fn the_probe_timer_restarts_with_each_packet() {
     let mut lone = Lone::new(unpaced);
     lone.send(1);
     lone.now += Duration::from_millis(50);
@@ -234,7 +238,7 @@ fn the_probe_timer_begins_anew_with_each_packet() {
     assert_eq!(lone.server.poll_timeout(), lone.now + lone.server.info().pto);
 }
 
-/// RFC 9002 §7.7: ten packets leave at once, the others spread over the round trip: a window of 40 packets and 100 ms at 1.25 are one
+/// RFC 9002 §7.7: ten packets leave at once, the others are spread over the round trip: a window of 40 packets and 100 ms at 1.25 give one
 /// packet in 2 ms, so ten more in 20 ms.
 #[test]
 fn packets_are_spread_over_the_round_trip() {

@@ -19,7 +19,7 @@ fn wires() -> [Wire; 2] {
     [Wire::new(None, 50), Wire::new(None, 50)]
 }
 
-/// RFC 9000 §2.2: data comes to the application in order, whatever the order of its packets, and only once.
+/// RFC 9000 §2.2: the application gets the data in order, whatever the order of the packets, and only once.
 #[test]
 fn data_is_read_in_order_and_once() {
     let mut lone = Lone::new(|_| {});
@@ -32,7 +32,8 @@ fn data_is_read_in_order_and_once() {
     assert_eq!(lone.server.readable(4), 0, "it was read");
 }
 
-/// RFC 9000 §2.1, §4.6: streams of one's own have rising numbers, no more than the peer allows; a MAX_STREAMS lower than the one before is ignored.
+/// RFC 9000 §2.1, §4.6: an endpoint's own streams have rising numbers, no more of them than the peer allows; a MAX_STREAMS lower than an
+/// earlier one is ignored.
 #[test]
 fn own_streams_are_numbered_and_limited() {
     let mut lone = Lone::new(|config| config.max_streams = 2);
@@ -43,9 +44,9 @@ fn own_streams_are_numbered_and_limited() {
     assert_eq!([lone.server.open(), lone.server.open()], [Some(9), None]);
 }
 
-/// RFC 9000 §4.6: a stream that is over makes room for another, and the peer is told.
+/// RFC 9000 §4.6: when a stream has ended another may be opened, and the peer is informed.
 #[test]
-fn a_stream_that_is_over_makes_room_for_another() {
+fn an_ended_stream_makes_room_for_another() {
     let mut lone = Lone::new(|config| config.max_streams = 2);
     lone.server.finish(0);
     let last = *lone.poll_all().last().unwrap();
@@ -55,7 +56,7 @@ fn a_stream_that_is_over_makes_room_for_another() {
     assert!(lone.left().contains(&Frame::MaxStreams(3)));
 }
 
-/// RFC 9000 §4.1: the connection has a limit, too, of all streams together: 8000 and 8000 bytes are more than 10 000.
+/// RFC 9000 §4.1: the connection has a limit as well, over all streams: 8000 and 8000 bytes exceed 10 000.
 #[test]
 fn the_connection_s_limit_counts_all_streams() {
     let narrow = |config: &mut Config| {
@@ -89,9 +90,9 @@ fn the_connection_s_limit_counts_all_streams() {
     assert_eq!(lone.server.stats().data_bytes_sent - lone.server.stats().retransmitted_bytes, 10_000);
 }
 
-/// RFC 9000 §4.1: who cannot send for the peer's limit says so, once for each limit.
+/// RFC 9000 §4.1: a sender that is blocked by the peer's limit says so, once for each limit.
 #[test]
-fn who_is_blocked_says_so_once() {
+fn a_blocked_sender_says_so_once() {
     let mut lone = Lone::new(|config| {
         unpaced(config);
         (config.flow.stream, config.flow.max_stream) = (2000, 2000);
@@ -117,10 +118,10 @@ fn held_up(of_stream: bool) -> (Lone, Frame) {
     (lone, if of_stream { Frame::StreamDataBlocked { id, limit: 1000 } } else { Frame::DataBlocked(1000) })
 }
 
-/// RFC 9000 §4.1: who is blocked says so when it has more than it may send, not before; and while the peer does not read, again before the
-/// connection would end of idleness, 15 s after the last ACK.
+/// RFC 9000 §4.1: a sender reports that it is blocked when it has more than it may send, not before; while the peer does not read, again
+/// before the idle timeout would end the connection, 15 s after the last ACK.
 #[test]
-fn who_is_blocked_says_so_again_before_the_connection_is_idle() {
+fn a_blocked_sender_says_so_again_before_the_idle_timeout() {
     for of_stream in [true, false] {
         let (mut lone, blocked) = held_up(of_stream);
         lone.server.write(lone.stream, 999);
@@ -141,10 +142,10 @@ fn who_is_blocked_says_so_again_before_the_connection_is_idle() {
     }
 }
 
-/// RFC 9000 §13.3: what says so goes again if it is lost, but only while the limit holds something up; §3.1: of a stream that was reset
-/// nothing says so any more.
+/// RFC 9000 §13.3: a lost report of being blocked is sent again only while the limit still blocks; §3.1: none is sent for a stream that was
+/// reset.
 #[test]
-fn who_is_blocked_no_more_says_so_no_more() {
+fn an_unblocked_sender_no_longer_says_so() {
     for of_stream in [true, false] {
         let (mut lone, blocked) = held_up(of_stream);
         lone.server.write(lone.stream, 1010);
@@ -171,7 +172,7 @@ fn who_is_blocked_no_more_says_so_no_more() {
     }
 }
 
-/// RFC 9000 §4.5: the end of a stream is where it was first said to be.
+/// RFC 9000 §4.5: the final size of a stream must not change.
 #[test]
 fn the_final_size_is_final() {
     let fin = |offset, len| Frame::Stream { id: 4, offset, len, fin: true };
@@ -188,7 +189,7 @@ fn the_final_size_is_final() {
     }
 }
 
-/// RFC 9000 §7.5: at least 4096 bytes of CRYPTO that are not in order are kept.
+/// RFC 9000 §7.5: at least 4096 bytes of CRYPTO that arrive out of order are buffered.
 #[test]
 fn crypto_out_of_order_is_kept() {
     let mut lone = Lone::new(|_| {});
@@ -196,7 +197,7 @@ fn crypto_out_of_order_is_kept() {
     assert_eq!(lone.violation(), None);
 }
 
-/// RFC 9000 §8.1, §14.1: datagrams with an Initial have 1200 bytes at least: the client's all, the server's where they ask for an ACK.
+/// RFC 9000 §8.1, §14.1: datagrams with an Initial have at least 1200 bytes: all of the client's, those of the server that elicit an ACK.
 #[test]
 fn initials_are_padded() {
     let [client, server] = ends(|_| {});
@@ -215,7 +216,7 @@ fn initials_are_padded() {
     assert!(small.is_empty(), "{small:?}");
 }
 
-/// RFC 9000 §13.2.1: Initial and Handshake packets that ask for an ACK get one at once; §13.2.6, §12.3: it stands in a packet of the same space.
+/// RFC 9000 §13.2.1: ack-eliciting Initial and Handshake packets are acknowledged at once; §13.2.6, §12.3: in a packet of the same space.
 #[test]
 fn handshake_packets_are_acknowledged_at_once_and_in_their_space() {
     let [mut client, mut server] = ends(|_| {});
@@ -227,9 +228,10 @@ fn handshake_packets_are_acknowledged_at_once_and_in_their_space() {
     assert!(answer.packets().all(|packet| packet.kind.space() == Space::Initial || !packet.has_ack));
 }
 
-/// RFC 9000 §13.3: HANDSHAKE_DONE goes again until it is acknowledged; until it came the client keeps its Handshake keys and may not migrate (§9).
+/// RFC 9000 §13.3: HANDSHAKE_DONE is sent again until it is acknowledged; until it arrives the client keeps its Handshake keys and must not
+/// migrate (§9).
 #[test]
-fn handshake_done_goes_again_and_nobody_moves_before() {
+fn handshake_done_is_sent_again_and_precedes_migration() {
     let [client, server] = ends(|_| {});
     let mut lost = 0;
     let fate = |from_client: bool, _: u64, datagram: &mut Datagram| {
@@ -249,7 +251,8 @@ fn handshake_done_goes_again_and_nobody_moves_before() {
     assert_eq!(lost, 2);
 }
 
-/// RFC 9000 §8.2.2: each PATH_CHALLENGE is answered once, with its own bytes, and as far as the address may be sent in a datagram of 1200.
+/// RFC 9000 §8.2.2: each PATH_CHALLENGE is answered once, with its own bytes, in a datagram of 1200 bytes as far as the address's limit
+/// allows.
 #[test]
 fn a_challenge_is_answered_once() {
     let mut lone = Lone::new(unpaced);
@@ -264,8 +267,8 @@ fn a_challenge_is_answered_once() {
     assert!(!lone.left().iter().any(|frame| matches!(frame, Frame::PathResponse(_))));
 }
 
-/// RFC 9000 §8.2.3: an answer with other bytes than the challenge's validates nothing; §8.2.1: a challenge goes in a datagram of 1200 bytes, where
-/// three times what came allow it.
+/// RFC 9000 §8.2.3: an answer with other bytes than the challenge's validates nothing; §8.2.1: a challenge is sent in a datagram of 1200
+/// bytes where three times what arrived allows it.
 #[test]
 fn a_wrong_answer_validates_nothing() {
     let mut lone = Lone::new(unpaced);
@@ -288,9 +291,10 @@ fn a_wrong_answer_validates_nothing() {
     assert!(migrated(&mut lone));
 }
 
-/// RFC 9000 §10.1: the idle timer begins anew with each packet that comes, and with the first that asks for an ACK since; never under three PTO.
+/// RFC 9000 §10.1: the idle timer restarts with each packet that arrives and with the first ack-eliciting packet sent since; it is never
+/// under three PTO.
 #[test]
-fn what_comes_and_what_goes_keeps_the_connection_open() {
+fn traffic_keeps_the_connection_open() {
     let mut lone = Lone::new(|config| config.idle_timeout = Duration::from_secs(5));
     lone.wait(3000);
     lone.frames(&[Frame::Ping]);
@@ -312,9 +316,9 @@ fn what_comes_and_what_goes_keeps_the_connection_open() {
     assert!(lone.server.is_closed());
 }
 
-/// RFC 9000 §12.3: a packet that comes twice counts once, whatever is in it.
+/// RFC 9000 §12.3: a packet that arrives twice counts once, whatever it contains.
 #[test]
-fn a_packet_that_comes_twice_counts_once() {
+fn a_duplicate_packet_counts_once() {
     let mut lone = Lone::new(|_| {});
     let datagram = lone.datagram(None, &[data(4, 0, 100), Frame::PathChallenge(9)]);
     lone.server.handle_datagram(lone.now, &datagram);
@@ -323,9 +327,10 @@ fn a_packet_that_comes_twice_counts_once() {
     assert_eq!(lone.left().iter().filter(|frame| matches!(frame, Frame::PathResponse(_))).count(), 1);
 }
 
-/// RFC 9000 §13.2.3, §19.3: an ACK names what came and nothing else, from the largest down; what the peer knows to be acknowledged may be left out.
+/// RFC 9000 §13.2.3, §19.3: an ACK lists what has arrived and nothing else, from the largest down; ranges whose acknowledgement the peer
+/// has confirmed may be omitted.
 #[test]
-fn an_ack_names_what_came() {
+fn an_ack_lists_what_arrived() {
     let mut lone = Lone::new(|_| {});
     for number in [1011, 1012, 1015, 1016, 1020] {
         lone.number = number - 1;
@@ -353,8 +358,8 @@ fn marking() -> Lone {
     Lone { server: pair.server, now: pair.now, number: 1000, base: 0, stream }
 }
 
-/// RFC 9000 §13.4.2.1: counts that do not cover the packets newly acknowledged, of a mark that was never set, or above what was sent end the marking.
-/// All packets of the space were marked, so that the last one's number and one are how many.
+/// RFC 9000 §13.4.2.1: counts that do not cover the newly acknowledged packets, that report a mark never set, or that exceed what was sent
+/// end the marking. All packets of the space were marked, so the last one's number plus one is how many.
 #[test]
 fn wrong_counts_end_the_marking() {
     let stays = |reported: fn(u64, u64) -> (u64, u64)| {
@@ -373,7 +378,7 @@ fn wrong_counts_end_the_marking() {
     assert!(!stays(|_, now| (now + 1, 0)), "more than were sent");
 }
 
-/// RFC 9002 §7.1, §7.3.2: a rise of CE is congestion, once for what left before it was seen.
+/// RFC 9002 §7.1, §7.3.2: an increase of CE is congestion, once for what was sent before it was seen.
 #[test]
 fn ce_reduces_the_window_once_a_round_trip() {
     let mut lone = marking();
@@ -389,7 +394,7 @@ fn ce_reduces_the_window_once_a_round_trip() {
     assert_eq!(acked(&mut lone, sent[4], 3), (1, reduced));
 }
 
-/// RFC 9002 §7.3.2: what is lost of the packets that left before a recovery belongs to it.
+/// RFC 9002 §7.3.2: losses of packets sent before a recovery began belong to that recovery.
 #[test]
 fn losses_of_one_flight_reduce_the_window_once() {
     let mut lone = Lone::new(unpaced);
@@ -403,9 +408,9 @@ fn losses_of_one_flight_reduce_the_window_once() {
     assert_eq!(lone.server.info().path.cwnd, cwnd);
 }
 
-/// RFC 9002 §7: a full window holds no packet back that has nothing but an ACK.
+/// RFC 9002 §7: a full window does not hold back a packet that contains only an ACK.
 #[test]
-fn an_ack_alone_leaves_whatever_the_window_says() {
+fn a_full_window_does_not_hold_back_an_ack() {
     let mut lone = Lone::new(unpaced);
     lone.server.write(lone.stream, 100 * 1150);
     lone.poll_all();
@@ -416,7 +421,7 @@ fn an_ack_alone_leaves_whatever_the_window_says() {
     assert_eq!(lone.server.info().path.in_flight, 20);
 }
 
-/// RFC 9002 §6.2.4: a probe for which there is nothing new has the data of the oldest packet; §6.2.1: an ACK ends the backoff.
+/// RFC 9002 §6.2.4: a probe without new data carries the data of the oldest packet; §6.2.1: an ACK ends the backoff.
 #[test]
 fn a_probe_carries_the_oldest_data_and_its_ack_ends_the_backoff() {
     let mut lone = Lone::new(unpaced);
@@ -437,9 +442,10 @@ fn a_probe_carries_the_oldest_data_and_its_ack_ends_the_backoff() {
     assert!(!sent.is_empty());
 }
 
-/// RFC 9002 §6.4: with a space's keys goes what is in flight in it, without being lost. The client's ACKs of Initials never come.
+/// RFC 9002 §6.4: when a space's keys are discarded, its packets in flight are forgotten without counting as lost. The client's ACKs of
+/// Initials never arrive.
 #[test]
-fn what_was_in_flight_goes_with_the_keys() {
+fn discarded_keys_take_packets_in_flight_along() {
     let [client, server] = ends(|_| {});
     let fate = |from_client: bool, nth: u64, datagram: &mut Datagram| {
         while from_client && nth > 1 && datagram.packet.kind == Kind::Initial && !datagram.coalesced.is_empty() {
@@ -454,9 +460,9 @@ fn what_was_in_flight_goes_with_the_keys() {
     assert_eq!((info.path.in_flight, info.bytes_in_flight, stats.packets_lost), (0, 0, 0));
 }
 
-/// RFC 9000 §13.3: what a frame says of a limit goes again with the newest value.
+/// RFC 9000 §13.3: a lost frame that raises a limit is sent again with the newest value.
 #[test]
-fn a_lost_limit_goes_again_as_it_is_by_then() {
+fn a_lost_limit_is_sent_again_with_the_newest_value() {
     let mut lone = Lone::new(|config| {
         unpaced(config);
         (config.flow.connection, config.flow.max_connection) = (10_000, 10_000);
@@ -478,10 +484,10 @@ fn a_lost_limit_goes_again_as_it_is_by_then() {
     assert_eq!(reported(&mut lone), [read + 1000 + 10_000]);
 }
 
-/// RFC 9000 §14.2.1: who is told that a datagram was too big sends smaller ones, what was in it among them, and believes nothing below 1200
-/// bytes. No queue was full: the window stays.
+/// RFC 9000 §14.2.1: a sender that is notified that a datagram was too big sends smaller ones, with the same content, and believes no MTU
+/// below 1200 bytes. No queue was full: the window stays.
 #[test]
-fn who_is_told_sends_smaller_datagrams() {
+fn a_too_big_notification_leads_to_smaller_datagrams() {
     let mut lone = Lone::new(|config| {
         unpaced(config);
         config.datagram_bytes = 1452;
@@ -500,9 +506,9 @@ fn who_is_told_sends_smaller_datagrams() {
     assert!(lone.poll().is_none(), "it is told twice, and goes once");
 }
 
-/// RFC 9000 §4.1: what whoever keeps a stream's bytes may make room for: as far as the limit, of a stream that is there.
+/// RFC 9000 §4.1: no bytes are kept beyond the limit, nor for a stream that has ended.
 #[test]
-fn bytes_beyond_the_limit_and_of_a_stream_that_is_over_are_not_kept() {
+fn bytes_beyond_the_limit_or_of_an_ended_stream_are_not_kept() {
     let mut lone = Lone::new(|config| config.flow.stream = 16 << 10);
     lone.frames(&[Frame::Stream { id: 4, offset: 0, len: 5, fin: true }]);
     assert!(lone.server.may_receive(4, 16 << 10) && !lone.server.may_receive(4, (16 << 10) + 1));

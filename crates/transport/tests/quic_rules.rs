@@ -11,7 +11,8 @@ use playpath_units::{Duration, Time};
 use quic_support::lone::{Lone, unpaced};
 use quic_support::{Pair, Wire, ends, ends_with};
 
-/// RFC 9002 §6.1.1, §7.3.2: three packets after it, a packet is lost; its bytes go again in a new packet; the window is halved once.
+/// RFC 9002 §6.1.1, §7.3.2: a packet is lost when three later packets are acknowledged; its bytes are sent again in a new packet, and the
+/// window is halved once.
 #[test]
 fn packet_threshold() {
     let mut lone = Lone::new(unpaced);
@@ -31,8 +32,8 @@ fn packet_threshold() {
     assert!(lone.server.stats().retransmitted_bytes > 1000);
 }
 
-/// RFC 9002 §6.1.1 lets a stack wait for more than three packets: ngtcp2 waits until half of what is in flight came after one. Of
-/// twelve packets, with eight left in flight, four.
+/// RFC 9002 §6.1.1 allows a threshold above three packets: ngtcp2 waits until later packets amounting to half of what is in flight are
+/// acknowledged. Of twelve packets, with eight left in flight, that is four.
 #[test]
 fn packet_threshold_by_flight() {
     let mut lone = Lone::new(|config| {
@@ -47,9 +48,10 @@ fn packet_threshold_by_flight() {
     assert_eq!(lone.server.stats().packets_lost, 1);
 }
 
-/// RFC 9000 §13.3: a lost packet whose bytes need two, as the first one has to carry an ACK as well, was sent again once, and its bytes once.
+/// RFC 9000 §13.3: a lost packet whose bytes need two packets, because the first also carries an ACK, counts as one packet sent again, and
+/// its bytes count once.
 #[test]
-fn bytes_left_over_are_no_further_packet() {
+fn a_lost_packet_split_in_two_counts_once() {
     let mut lone = Lone::new(unpaced);
     let sent = lone.send(6);
     lone.now += Duration::from_millis(100);
@@ -67,7 +69,8 @@ fn bytes_left_over_are_no_further_packet() {
     assert_eq!((stats.retransmitted_packets, stats.retransmitted_bytes), (1, u64::from(lost)));
 }
 
-/// RFC 9002 §6.1.2: with fewer than three after it the packet is lost 9/8 of an RTT after it left: at 100 ms × 9/8 = 112.5.
+/// RFC 9002 §6.1.2: with fewer than three later packets acknowledged, the packet is lost 9/8 of an RTT after it left: at 100 ms × 9/8 =
+/// 112.5.
 #[test]
 fn time_threshold() {
     let mut lone = Lone::new(unpaced);
@@ -81,7 +84,8 @@ fn time_threshold() {
     assert_eq!((lone.server.stats().packets_lost, lone.server.stats().pto_count), (1, 0));
 }
 
-/// RFC 9002 §6.2.1, §6.2.4: srtt + 4 var + 25 ms after the last ack-eliciting packet two probes go, then after twice the time; no reduction (§7.5).
+/// RFC 9002 §6.2.1, §6.2.4: two probes leave srtt + 4 var + 25 ms after the last ack-eliciting packet, the next after twice that time; the
+/// window is not reduced (§7.5).
 #[test]
 fn probes_and_backoff() {
     let mut lone = Lone::new(unpaced);
@@ -100,7 +104,8 @@ fn probes_and_backoff() {
     assert_eq!((lone.server.info().path.cwnd, lone.server.stats().packets_lost), (cwnd, 0));
 }
 
-/// RFC 9002 §7.6: a second after a second of loss with nothing acknowledged between (three PTO are 3 × about 300 ms): the least window.
+/// RFC 9002 §7.6: losses a second apart with nothing acknowledged in between (three PTO are 3 × about 300 ms) reduce the window to its
+/// minimum.
 #[test]
 fn persistent_congestion() {
     for (is_long, expected) in [(true, 1), (false, 0)] {
@@ -121,7 +126,7 @@ fn persistent_congestion() {
     }
 }
 
-/// An ACK that comes late shows that the loss was none: the window comes back.
+/// A late ACK shows that the loss was none: the window is restored.
 #[test]
 fn spurious_loss_is_undone() {
     let mut lone = Lone::new(unpaced);
@@ -137,7 +142,7 @@ fn spurious_loss_is_undone() {
     assert!(lone.server.info().path.cwnd >= cwnd);
 }
 
-/// RFC 9002 §7.8: a sender that leaves its window unused does not raise it.
+/// RFC 9002 §7.8: a sender that does not use its window does not raise it.
 #[test]
 fn an_unused_window_does_not_grow() {
     let mut lone = Lone::new(unpaced);
@@ -150,7 +155,7 @@ fn an_unused_window_does_not_grow() {
     assert_eq!(lone.server.info().path.cwnd, cwnd);
 }
 
-/// RFC 9000 §13.4.2: an ACK without counts ends the marking; a path on which marks are cleared is not capable.
+/// RFC 9000 §13.4.2: an ACK without counts ends the marking; a path that clears marks is not capable.
 #[test]
 fn ecn_rules() {
     let with_ecn = |config: &mut Config| {
@@ -169,7 +174,7 @@ fn ecn_rules() {
     assert!(!pair.server.info().is_ecn_capable && !pair.client.info().is_ecn_capable);
 }
 
-/// RFC 9000 §8.1: a server sends at most three times what arrived until the client has answered.
+/// RFC 9000 §8.1: until the client's address is validated, a server sends at most three times what it has received.
 #[test]
 fn anti_amplification() {
     let [client, server] = ends(|config| config.tls.certificate = 20_000);
@@ -189,7 +194,7 @@ fn anti_amplification() {
     assert_eq!((up, down), (1200, 3600));
 }
 
-/// A client that sends nothing although the server may not: its PTO does (RFC 9002 §6.2.2.1).
+/// RFC 9002 §6.2.2.1: when the server sends nothing because of that limit, the client's probe timeout makes it send.
 #[test]
 fn no_deadlock_at_the_amplification_limit() {
     let [client, server] = ends(|config| config.tls.certificate = 9000);
@@ -200,7 +205,7 @@ fn no_deadlock_at_the_amplification_limit() {
     assert!(pair.client.is_established() && pair.server.is_established());
 }
 
-/// RFC 9000 §10.1: both ends give up after the smaller timeout, silently.
+/// RFC 9000 §10.1: both ends close silently after the smaller of the two timeouts.
 #[test]
 fn idle_timeout() {
     let [client, server] = ends(|config| config.idle_timeout = Duration::from_secs(5));
@@ -214,7 +219,7 @@ fn idle_timeout() {
     }
 }
 
-/// RFC 9000 §10.2: the peer hears the code; both are over after three PTO.
+/// RFC 9000 §10.2: the peer gets the error code; both ends forget the connection after three PTO.
 #[test]
 fn close() {
     let [client, server] = ends(|_| {});
@@ -226,9 +231,9 @@ fn close() {
     assert!(pair.client.is_closed() && pair.server.is_closed());
 }
 
-/// RFC 9000 §10.2.1: a server that closes before anything came knows nobody whom it could tell; the first datagram is answered.
+/// RFC 9000 §10.2.1: a server that closes before anything has arrived has nobody to inform; it answers the first datagram.
 #[test]
-fn close_before_anything_came() {
+fn close_before_anything_arrived() {
     let [client, mut server] = ends(|_| {});
     server.close(Time::ZERO, 77);
     assert!(server.poll_transmit(Time::ZERO).is_none());
@@ -237,8 +242,8 @@ fn close_before_anything_came() {
     assert_eq!(pair.counts, [1, 1]);
 }
 
-/// RFC 9000 §9.3, §9.4: another port of the same host is a NAT's doing: the address is validated, window and RTT stay. Another host:
-/// they start anew.
+/// RFC 9000 §9.3, §9.4: another port of the same host is taken for a NAT's rebinding: the address is validated, window and RTT are kept.
+/// With another host they start afresh.
 #[test]
 fn rebinding_and_migration() {
     for is_nat in [true, false] {
@@ -270,10 +275,10 @@ fn rebinding_and_migration() {
     }
 }
 
-/// RFC 9000 §9.4, with a maker of controls: Vegas, which has seen 20 ms, meets 100 ms. With the base RTT of the path before it takes the
-/// difference for a queue and stays at its least window; a new control makes of the path what it makes of it in a new connection.
+/// RFC 9000 §9.4, with a factory of controls: Vegas, which has measured 20 ms, moves to a path of 100 ms. If it kept the old base RTT, it
+/// would take the difference for a queue and stay at its minimum window; a new control behaves as in a new connection.
 #[test]
-fn a_migration_forgets_the_base_rtt() {
+fn a_migration_resets_the_base_rtt() {
     let delivered_in_5_s = |is_renewed: bool| {
         let [client, server] = ends_with("vegas", |config| config.send_buffer = 1 << 22);
         let control = |_| playpath_cc::build("vegas", 10.0).unwrap();
@@ -295,7 +300,7 @@ fn a_migration_forgets_the_base_rtt() {
     assert!(renewed > 4 * old, "{renewed} bytes, {old} with the old control");
 }
 
-/// RFC 9000 §9.3.2: nobody answers at the new address: the server goes back to the old one.
+/// RFC 9000 §9.3.2: if nobody answers at the new address, the server returns to the old one.
 #[test]
 fn a_false_address_is_not_kept() {
     let mut lone = Lone::new(unpaced);
@@ -311,10 +316,10 @@ fn a_false_address_is_not_kept() {
     assert_eq!(lone.poll().unwrap().to, Address { host: 1, port: 50_000 });
 }
 
-/// RFC 9000 §8.2.2: who asks from another address gets the answer there, but no more than three times what came from it: 100 bytes, so
-/// no padding to 1200; and only so many answers are owed at a time.
+/// RFC 9000 §8.2.2: a challenge from another address is answered there, with at most three times what came from it: for 100 bytes no
+/// padding to 1200. The number of answers owed at a time is limited.
 #[test]
-fn an_answer_to_a_challenge_from_elsewhere_is_no_amplifier() {
+fn an_answer_to_a_foreign_challenge_does_not_amplify() {
     let mut lone = Lone::new(unpaced);
     for token in 0..50 {
         let mut datagram = lone.datagram(None, &[Frame::PathChallenge(token)]);
@@ -330,7 +335,7 @@ fn an_answer_to_a_challenge_from_elsewhere_is_no_amplifier() {
     }
 }
 
-/// RFC 9000 §4, §13.1, §21.4 and others: what a peer may not do closes the connection with the right code.
+/// RFC 9000 §4, §13.1, §21.4 and others: what a peer must not do closes the connection with the right code.
 #[test]
 fn violations() {
     let stream = |id, offset, len| Frame::Stream { id, offset, len, fin: false };
@@ -364,7 +369,7 @@ fn violations() {
     assert_eq!(lone.violation(), Some(Violation::Protocol), "it was never sent");
 }
 
-/// RFC 9000 §13.2.1, §13.2.2: every second packet; §19.3: duplicates are not acknowledged anew.
+/// RFC 9000 §13.2.1, §13.2.2: every second packet is acknowledged; §19.3: duplicates are not acknowledged again.
 #[test]
 fn acknowledgements() {
     let mut lone = Lone::new(|_| {});

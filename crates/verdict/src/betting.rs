@@ -34,12 +34,14 @@ pub struct Sample<'a> {
     pub weights: &'a [f64],
     /// How many there are in all, of which each is drawn once; `None`: without end.
     pub of: Option<usize>,
+    /// How many times as many are assumed, the others being like these: 1 but for estimates.
+    pub times: f64,
 }
 
 impl<'a> Sample<'a> {
     /// Alike and without end.
     pub fn plain(outcomes: &'a [f64]) -> Sample<'a> {
-        Sample { outcomes, weights: &[], of: None }
+        Sample { outcomes, weights: &[], of: None, times: 1.0 }
     }
 
     fn draws(self) -> impl Iterator<Item = (f64, f64)> {
@@ -48,12 +50,12 @@ impl<'a> Sample<'a> {
 
     /// The most that has been won by betting against "the mean is at most `mean`".
     pub fn against_at_most(self, mean: f64) -> f64 {
-        max_wealth(self.draws(), mean, self.of)
+        max_wealth(self.draws(), mean, self.of, self.times)
     }
 
     /// The most that has been won by betting against "the mean is at least `mean`".
     pub fn against_at_least(self, mean: f64) -> f64 {
-        max_wealth(self.draws().map(|(outcome, weight)| (1.0 - outcome, weight)), 1.0 - mean, self.of)
+        max_wealth(self.draws().map(|(outcome, weight)| (1.0 - outcome, weight)), 1.0 - mean, self.of, self.times)
     }
 
     /// The interval of means that are not refuted; with probability `1 - level` it contains the true mean at every number of outcomes.
@@ -68,7 +70,7 @@ impl<'a> Sample<'a> {
 /// Largest winnings of the bets against "the mean is at most `mean`". An outcome of weight `w` counts with the part `w` of its distance
 /// from the mean, so that the weighted sum of distances has an expectation of at most zero. In a finite population, outcomes drawn above
 /// the mean are missing among the remaining ones, of which the next is a fair draw.
-fn max_wealth(draws: impl Iterator<Item = (f64, f64)>, mean: f64, of: Option<usize>) -> f64 {
+fn max_wealth(draws: impl Iterator<Item = (f64, f64)>, mean: f64, of: Option<usize>, times: f64) -> f64 {
     let weight = |bet: usize| 2.0 * bet as f64 / (BETS * (BETS + 1)) as f64;
     let mut capital: Vec<f64> = (1..=BETS).map(weight).collect();
     let (mut most, mut above) = (1.0_f64, 0.0);
@@ -87,6 +89,10 @@ fn max_wealth(draws: impl Iterator<Item = (f64, f64)>, mean: f64, of: Option<usi
             *own = (*own * (1.0 + f64::from(bet) / BETS as f64 * won)).min(RICHEST);
         }
         most = most.max(capital.iter().sum());
+    }
+    if times > 1.0 {
+        let grown = |(own, bet): (&f64, usize)| weight(bet) * libm::pow(own / weight(bet), times).min(RICHEST);
+        most = most.max(capital.iter().zip(1..).map(grown).sum());
     }
     most
 }

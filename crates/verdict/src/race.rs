@@ -35,7 +35,7 @@ const ALIKE: f64 = UNNOTICED_SHARE;
 const FIRST: f64 = 0.8;
 /// Below, nothing is raced on: they also say how much of a film is shown, which weighs the picture against stalls.
 pub(crate) const FIRST_LOOK: usize = 8;
-const MAX_RUNS: f64 = 10_000.0;
+const MAX_RUNS: usize = 10_000;
 
 /// Winnings so far of the bets on a pair, by the hypothesis that they were against.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,21 @@ pub(crate) struct Won {
     /// "Worse by what alike allows" and "better by that", the lesser of the two; half of the stake is on "noticed in more than one
     /// session of ten".
     alike: f64,
+}
+
+impl Won {
+    /// By bets on how much worse the first is, session by session, as a share of what counts at most; after `times` as many such sessions.
+    fn of(units: &[f64], times: f64) -> Won {
+        let sample = |outcomes| Sample { outcomes, weights: &[], of: None, times };
+        let outcomes: Vec<f64> = units.iter().copied().map(shifted).collect();
+        let by_unit = sample(&outcomes);
+        let by_mean = by_unit.against_at_least(shifted(ALIKE)).min(by_unit.against_at_most(shifted(-ALIKE)));
+        let noticed: Vec<f64> = units.iter().map(|unit| f64::from(unit.abs() > NOTICED)).collect();
+        let by_share = sample(&noticed).against_at_least(UNNOTICED_SHARE);
+        // For a pair that is alike in neither sense, neither bet gains anything, and so half of the capital on each gains nothing either.
+        let alike = f64::midpoint(by_mean, by_share);
+        Won { worse: by_unit.against_at_most(0.5), better: by_unit.against_at_least(0.5), alike }
+    }
 }
 
 /// Shares of the 5 % by criterion; all corners of a weighing use the share of the weighing, since all of them must agree.
@@ -84,13 +99,20 @@ impl Ranker {
         (FALSE_WINNERS * self.wanted(metric) / won.worse.max(won.better)).min(1.0)
     }
 
-    /// Sessions in all after which the pair would be settled if bets go on winning as they did, and whether as apart.
+    /// Sessions in all after which the pair would be settled if those to come are like those that were played, and whether as apart.
     pub(crate) fn raced_needs(&self, one: usize, other: usize, metric: &'static Metric) -> Option<(usize, bool)> {
-        let (won, wanted) = (self.won(one, other, metric), libm::log(self.wanted(metric)));
-        let after = |capital: f64| self.together(one, other) as f64 * wanted / libm::log(capital);
-        let (apart, alike) = (after(won.worse.max(won.better)), after(won.alike));
-        let first = libm::ceil(apart.min(alike).max(FIRST_LOOK as f64));
-        (first <= MAX_RUNS).then_some((first as usize, apart < alike))
+        let (units, wanted) = (self.units(one, other, metric), self.wanted(metric));
+        let after = |runs: usize| Won::of(&units, runs as f64 / units.len() as f64);
+        let is_settled = |won: Won| won.alike.max(won.worse).max(won.better) >= wanted;
+        let (mut open, mut settled) = (units.len(), MAX_RUNS);
+        if units.is_empty() || !is_settled(after(settled)) {
+            return None;
+        }
+        while settled > open + 1 {
+            let middle = usize::midpoint(open, settled);
+            if is_settled(after(middle)) { settled = middle } else { open = middle }
+        }
+        Some((settled.max(FIRST_LOOK), after(settled).alike < wanted))
     }
 
     /// How far apart two choices that are alike may be on average, in the metric's unit, with sessions counted up to the second figure;
@@ -122,17 +144,9 @@ impl Ranker {
         if let Some(found) = self.bets.lock().expect("no holder panics").get(&key) {
             return *found;
         }
-        let units = self.units(one, other, metric);
-        let outcomes: Vec<f64> = units.iter().copied().map(shifted).collect();
-        let sample = Sample::plain(&outcomes);
-        let by_mean = sample.against_at_least(shifted(ALIKE)).min(sample.against_at_most(shifted(-ALIKE)));
-        let noticed: Vec<f64> = units.iter().map(|unit| f64::from(unit.abs() > NOTICED)).collect();
-        let by_share = Sample::plain(&noticed).against_at_least(UNNOTICED_SHARE);
-        // For a pair that is alike in neither sense, neither bet gains anything, and so half of the capital on each gains nothing either.
-        let alike = f64::midpoint(by_mean, by_share);
-        let (worse, better) = (sample.against_at_most(0.5), sample.against_at_least(0.5));
-        self.bets.lock().expect("no holder panics").insert(key, Won { worse, better, alike });
-        Won { worse, better, alike }
+        let won = Won::of(&self.units(one, other, metric), 1.0);
+        self.bets.lock().expect("no holder panics").insert(key, won);
+        won
     }
 
     /// How much worse the first is, session by session, as a share of what counts at most.

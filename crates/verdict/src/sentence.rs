@@ -125,8 +125,7 @@ impl<'a> Wording<'a> {
                 self.ranker.preference.as_ref().filter(|weighed| weighed.switched() == decision.deciding[first]);
             let shown = picture.map_or(decision.deciding[first].as_str(), |weighed| weighed.picture());
             let best = self.best;
-            let figures =
-                self.outcome(&[best], metric(shown)).map_or(String::new(), |figures| format!(" and {figures}"));
+            let figures = self.side_by_side(first, metric(shown));
             let trailing = self.trailing(&behind, if figures.contains(self.of) { "" } else { self.of });
             return format!(
                 "Undecided after {seeds} runs between {between}; {best} leads{figures}{trailing}{certain}."
@@ -140,6 +139,23 @@ impl<'a> Wording<'a> {
         let said = self.outcome(&leaders, metric(&decision.deciding[*first])).unwrap_or(lead.into());
         let trailing = self.trailing(&behind, if said.contains(self.of) { "" } else { self.of });
         format!("{} {said}{trailing}{}.", some(&leaders), self.but(&behind))
+    }
+
+    /// The leader's figure and that of the first from which it is not told apart, with the means where medians look equal.
+    fn side_by_side(&self, first: &String, metric: &'static Metric) -> String {
+        let is_told = self.described.borrow().contains(&(first.clone(), metric.name));
+        let Some(figures) = self.outcome(&[self.best], metric) else { return String::new() };
+        let shown = |sender: &String| self.shown(sender, metric).filter(|_| !is_told);
+        let (Some(own), Some(other)) = (shown(self.best), shown(first)) else { return format!(" and {figures}") };
+        let of = |shown: Shown, of: &str| outcome(metric, &[shown], of);
+        if of(own, "") != of(other, "") {
+            return format!(" and {figures}, {first} {}", of(other, ""));
+        }
+        let [own, other] = [(own, self.best), (other, first)].map(|(of, who)| of.with_mean(self.ranker, who, metric));
+        if of(own, "") == of(other, "") {
+            return format!(" and {figures}");
+        }
+        format!(" and {}, {first} {}", of(own, self.of), of(other, ""))
     }
 
     /// Which senders never stall, and what is undecided: which of them is best, and whether the others are worse.
@@ -196,7 +212,8 @@ impl<'a> Wording<'a> {
             Some(format!(", {sender} {}{}", if name == STALL { "for " } else { "" }, amount(metric, &[shown])))
         };
         let more: String = named.iter().filter_map(figure).collect();
-        format!("; {first} {}{more}{}", outcome(metric, &[shown], of), self.last_but_by(name, behind))
+        let than = self.than(first, metric);
+        format!("; {first} {}{more}{than}{}", outcome(metric, &[shown], of), self.last_but_by(name, behind))
     }
 
     /// The last of those behind which another criterion decides on.
@@ -206,9 +223,18 @@ impl<'a> Wording<'a> {
             let metric = metric(&self.decision.deciding[*last]);
             let shown = self.shown(last, metric)?;
             self.described.borrow_mut().push(((*last).clone(), metric.name));
-            Some(format!("; {last} {}", outcome(metric, &[shown], "")))
+            Some(format!("; {last} {}{}", outcome(metric, &[shown], ""), self.than(last, metric)))
         });
         clause.unwrap_or_default()
+    }
+
+    /// The figure of whoever beat a sender, where nothing has told it.
+    fn than(&self, sender: &String, metric: &'static Metric) -> String {
+        let by = &self.decision.against[sender];
+        let told = (by.clone(), metric.name);
+        let figure = self.shown(by, metric).filter(|_| !self.described.borrow().contains(&told));
+        self.described.borrow_mut().push(told);
+        figure.map_or(String::new(), |shown| format!(" against {} with {by}", amount(metric, &[shown])))
     }
 
     fn shown(&self, sender: &str, metric: &Metric) -> Option<Shown> {

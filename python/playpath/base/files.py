@@ -27,10 +27,10 @@ RESULTS = frozenset(
 def check_writable(folder: Path, option: str = "--out") -> None:
     """Make sure that `folder`, given by `option`, can be made and written to, without making it."""
     _check_name(folder, option)
-    if folder.exists() and not folder.is_dir():
+    if os.path.lexists(folder) and not folder.is_dir():  # a link to nothing, too, is in the way
         raise InputError(f"{option} {folder}: exists and is not a folder")
     parent = folder
-    while not parent.exists():
+    while not os.path.lexists(parent):
         parent = parent.parent
     if not parent.is_dir():
         raise InputError(f"{option} {folder}: {parent} is not a folder")
@@ -50,7 +50,7 @@ def check_file(path: Path, option: str, inputs: Iterable[Path] = ()) -> None:
     _check_name(path, option)
     if path.is_dir():
         raise InputError(f"{option} {path}: is a folder; give a file")
-    if _is_special(path):
+    if is_special(path):
         raise InputError(f"{option} {path}: is a device, a pipe or a socket; give a file")
     if path.name in RESULTS or path.suffix == ".parquet":
         raise InputError(f"{option} {path}: is a name of stored results, which are kept; give another file")
@@ -73,7 +73,7 @@ def _check_name(path: Path, option: str) -> None:
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
     """A temporary path next to `path`; it replaces `path` when the block succeeds and is removed when it fails."""
-    if _is_special(path):  # root would replace it with a regular file
+    if is_special(path):  # root would replace it with a regular file
         raise RunError(f"cannot write {path}: is a device, a pipe or a socket")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,12 +118,13 @@ def text_cell(text: str) -> str:
     return text
 
 
-def _is_special(path: Path) -> bool:
+def is_special(path: Path) -> bool:
+    """Whether it is a device, a pipe or a socket, which may never end."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def read_text(path: Path, *, where: str = "", remedy: str = "") -> str:
-    """Read the text of a regular file; a device or a pipe, which may never end, is refused."""
+    """Read the text of a regular file; others are refused."""
     try:
         if path.exists() and not path.is_file():
             reason = "is a folder" if path.is_dir() else "is a device, a pipe or a socket"

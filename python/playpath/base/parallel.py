@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Generic, TypeVar
+from typing import Generic, SupportsIndex, TypeVar
 
 from playpath.base.errors import InputError
 from playpath.base.signals import exit_on_signals
@@ -43,8 +43,8 @@ def check_jobs(jobs: int | None) -> int:
     """The number of threads to use; all cores by default."""
     if jobs is None:
         return default_jobs()
-    if jobs < 1:
-        raise InputError(f"jobs {jobs}: must be at least 1")
+    if not isinstance(jobs, SupportsIndex) or jobs < 1:
+        raise InputError(f"jobs {jobs!r}: must be a whole number, at least 1")
     return jobs
 
 

@@ -37,8 +37,8 @@ EXACT = [name for name, entry in WORLDS.items() if not entry.is_real]
 
 def named(world: str) -> Entry:
     """The entry of a world; `world` may include a player, as in `kernel:vlc`. InputError for an unknown name."""
-    if (base := world.partition(":")[0]) not in WORLDS:
-        raise unknown_name("world", world, WORLDS)
+    if (base := str(world).partition(":")[0]) not in WORLDS:
+        raise unknown_name("world", str(world), WORLDS)
     return WORLDS[base]
 
 

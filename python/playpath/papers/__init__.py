@@ -9,7 +9,6 @@ from playpath.base.errors import unknown_name
 from playpath.papers.claims import CheckResult, ClaimResult, evaluate
 from playpath.papers.reading import study
 from playpath.papers.runner import Options, StudyResult, run_study
-from playpath.papers.sensitivity import Sensitivity, run_sensitivity
 from playpath.papers.study import Study
 
 __all__ = [
@@ -17,12 +16,10 @@ __all__ = [
     "CheckResult",
     "ClaimResult",
     "Options",
-    "Sensitivity",
     "Study",
     "StudyResult",
     "evaluate",
     "reproduce",
-    "run_sensitivity",
     "run_study",
     "study",
 ]

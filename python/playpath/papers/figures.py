@@ -29,10 +29,10 @@ _TRACE_LINES = (("-", INK, 1.0), ("-", COLOURS[0], 0.7), (":", COLOURS[1], 1.0))
 
 
 def draw(ran: Ran, spec: FigureSpec) -> Figure:
-    """Draw a figure of the study's grid, or of its sensitivity runs; figures of the paper have linear axes with its limits."""
+    """Draw a figure of the study's grid, on the paper's axes."""
     if spec.kind == "traces":
         return _traces(ran, spec)
-    rows = _numeric(select(ran.table, spec.where), spec.x)
+    rows = select(ran.table, spec.where)
     across = min(_ACROSS, len(spec.panels))
     down = -(-len(spec.panels) // across)
     made, axes = figure(_WIDTH, 0.3 + _HEIGHT * down, nrows=down, ncols=across, squeeze=False)
@@ -51,19 +51,9 @@ def _scale(ax: Axes, panel: Panel) -> None:
     if panel.ticks:
         ax.set_ylim(0, panel.ticks[-1])
         ax.set_yticks(panel.ticks)
-    elif panel.is_log:
-        ax.set_yscale("symlog", linthresh=1)
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.set_ylim(0, max(1.0, 1.5 * top))
     elif top < 0.1:  # all values are zero: avoid an axis of hundredths
         ax.set_ylim(0, 1)
     ax.set_ylabel(fill(panel.label, 21))
-
-
-def _numeric(rows: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Turn numbers that are stored as text, such as the values of swept parameters, into numbers for an axis."""
-    cast = rows[column].cast(pl.Float64, strict=False)
-    return rows.with_columns(cast) if cast.null_count() == rows[column].null_count() else rows
 
 
 def _groups(rows: pl.DataFrame, column: str) -> list[Any]:

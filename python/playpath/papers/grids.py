@@ -1,10 +1,9 @@
-"""The figures that every study has: which parameters its claims depend on, singly and together, and which sender is best today.
+"""The figures that every study has: which parameters its claims depend on, and which sender is best today.
 
 They are grids of cells that can be read without colour.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,8 +12,7 @@ from matplotlib.patches import Rectangle
 from playpath.base.metrics import metric
 from playpath.papers.joint_space import Joint
 from playpath.papers.modern_senders import Scene
-from playpath.papers.sensitivity import Sensitivity
-from playpath.papers.study import CurrentSenders, Unstated
+from playpath.papers.study import CurrentSenders
 from playpath.plots import INK
 from playpath.plots.style import GRID, MUTED, figure
 
@@ -39,46 +37,6 @@ _STANDINGS = {
     "open": ("#d9e8f1", _ON_LIGHT, "?"),
     "behind": ("#ffffff", INK, ""),
 }
-_CELL, _GAP, _ROW = 0.34, 0.5, 0.26
-_MAX_COLUMNS = 22
-_SLANT = 2.4  # room for the slanted title of the last column
-
-
-def sensitivity_grid(found: Sensitivity) -> Figure:
-    """Claims down, the values of each unstated parameter across, in several rows that fit the page; the chosen value is framed."""
-    rows: list[list[Unstated]] = [[]]
-    for parameter in found.swept:
-        if sum(len(u.values) for u in [*rows[-1], parameter]) > _MAX_COLUMNS and rows[-1]:
-            rows.append([])
-        rows[-1].append(parameter)
-    columns = max(sum(len(u.values) for u in row) + _GAP * (len(row) - 1) for row in rows)
-    height = 2.0 + _ROW * len(found.study.claims)
-    made, axes = figure(1.1 + _CELL * (columns + _SLANT), height * len(rows), nrows=len(rows), squeeze=False)
-    for row, ax in zip(rows, axes[:, 0], strict=True):
-        _sensitivity_row(found, row, ax, columns)
-    _legend(made, [(fill, f"{sign} {name}") for name, (fill, _, sign) in _VERDICTS.items()])
-    return made
-
-
-def _sensitivity_row(found: Sensitivity, parameters: Sequence[Unstated], ax: Axes, width: float) -> None:
-    claims = [claim.id for claim in found.study.claims]
-    left = 0.0
-    ticks: list[tuple[float, str, bool]] = []
-    for parameter in parameters:
-        for offset, value in enumerate(parameter.values):
-            for row, claim in enumerate(claims):
-                _cell(ax, left + offset, row, *_VERDICTS[found.verdicts[parameter.knob, value][claim]])
-            ticks.append((left + offset + 0.5, _text(value), value == parameter.chosen))
-            if value == parameter.chosen:
-                ax.add_patch(Rectangle((left + offset, 0), 1, len(claims), fill=False, ec=INK, lw=2.0, zorder=4))
-        title = parameter.name + (f" ({parameter.unit})" if parameter.unit else "")
-        ax.text(left, -0.25, title, rotation=28, ha="left", va="bottom", fontsize=9, color=INK)
-        left += len(parameter.values) + _GAP
-    _frame(ax, width + _SLANT, len(claims))
-    ax.set_xticks([x for x, _, _ in ticks], [text for _, text, _ in ticks], rotation=90, fontsize=9)
-    for label, (_, _, is_chosen) in zip(ax.get_xticklabels(), ticks, strict=True):
-        label.set_fontweight("bold" if is_chosen else "normal")
-    ax.set_yticks([row + 0.5 for row in range(len(claims))], claims, fontsize=9)
 
 
 def joint_grid(found: Joint) -> Figure:
@@ -182,10 +140,6 @@ def _legend(made: Figure, entries: Sequence[tuple[str, str]]) -> None:
         fontsize=8.5,
         frameon=False,
     )
-
-
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def _wrapped(name: str) -> str:

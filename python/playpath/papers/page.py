@@ -6,24 +6,23 @@ from html import escape
 from playpath.papers.claims import VERDICTS, CheckResult, ClaimResult
 from playpath.papers.effects import describe
 from playpath.papers.figures import draw
-from playpath.papers.grids import current_senders_grid, joint_grid, sensitivity_grid
+from playpath.papers.grids import current_senders_grid, joint_grid
 from playpath.papers.joint_space import Joint, inside
 from playpath.papers.modern_senders import HEAD, table_rows
-from playpath.papers.runner import Ran, StudyResult
-from playpath.papers.sensitivity import Sensitivity, summary
+from playpath.papers.runner import StudyResult
 from playpath.papers.study import FigureSpec
 from playpath.show.report import html
 from playpath.show.report.drawings import figure_svg
 
 
-def study_page(result: StudyResult, swept: Sensitivity | None = None, joint: Joint | None = None) -> str:
+def study_page(result: StudyResult, joint: Joint | None = None) -> str:
     sections = [
         _head(result),
         _claims(result),
         _current_senders(result),
         _checks(result),
         _figures(result),
-        _unstated(result, swept),
+        _unstated(result),
         *([] if joint is None else [_joint(joint)]),
         _manifest(result),
     ]
@@ -112,19 +111,16 @@ def _figures(result: StudyResult) -> str:
         says = "The figures, and which sender is best today, need more sessions than the claims: add --figures."
         return html.section("Figures", f"<p class='note'>{says}</p>")
     note = "Whiskers: smallest and largest of the trials, or the 95 % interval of the mean, as in the paper."
-    return html.section(
-        "Figures", "".join(_figure(result, result.ran, spec) for spec in result.study.figures), note=note
-    )
+    return html.section("Figures", "".join(_figure(result, spec) for spec in result.study.figures), note=note)
 
 
-def _figure(result: StudyResult, ran: Ran, spec: FigureSpec) -> str:
+def _figure(result: StudyResult, spec: FigureSpec) -> str:
     kind = "Cause" if spec.id.startswith("t") else "Figure"
-    title = f"{kind} {spec.id}" if spec in result.study.figures else "Swept"
-    caption = f"<h3>{escape(title)}: {escape(spec.title)}</h3>"
-    return caption + figure_svg(draw(ran, spec), f"{result.study.name} {spec.id}: {spec.title}")
+    caption = f"<h3>{kind} {escape(spec.id)}: {escape(spec.title)}</h3>"
+    return caption + figure_svg(draw(result.ran, spec), f"{result.study.name} {spec.id}: {spec.title}")
 
 
-def _unstated(result: StudyResult, swept: Sensitivity | None) -> str:
+def _unstated(result: StudyResult) -> str:
     rows = [
         [
             escape(u.name),
@@ -135,20 +131,9 @@ def _unstated(result: StudyResult, swept: Sensitivity | None) -> str:
         ]
         for u in result.study.unstated
     ]
-    note = (
-        "All choices are listed here; each sweep varies one parameter and keeps the others. Nothing else was adjusted."
-    )
-    body = html.table(["parameter", "value", "reason", "swept over", "because"], rows, classes="words cards")
-    return html.section("What the paper leaves unstated", body + _swept(result, swept), note=note)
-
-
-def _swept(result: StudyResult, swept: Sensitivity | None) -> str:
-    if swept is None or not swept.swept:
-        return "<p class='note'>Sweeps are a separate step: add --sensitivity.</p>"
-    grid = figure_svg(sensitivity_grid(swept), f"{result.study.name}: unstated parameters", is_full=True)
-    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in summary(swept))
-    head = f"<h3>Which claims depend on what ({swept.seeds} seeds a case)</h3>"
-    return head + grid + f"<ul>{items}</ul>" + "".join(_figure(result, swept.ran, s) for s in result.study.sweeps)
+    note = "All choices are listed here; --joint varies them over these ranges. Nothing else was adjusted."
+    body = html.table(["parameter", "value", "reason", "varied over", "because"], rows, classes="words cards")
+    return html.section("What the paper leaves unstated", body, note=note)
 
 
 def _joint(found: Joint) -> str:

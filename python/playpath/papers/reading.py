@@ -27,7 +27,6 @@ def study(name: str) -> Study:
         name=name,
         claims=claims,
         figures=[_figure(entry) for entry in data.pop("figure")],
-        sweeps=[_figure(entry) for entry in data.pop("sweep")],
         unstated=[Unstated(**entry) for entry in data.pop("parameter")],
         today=CurrentSenders(**data.pop("today")),
         beside=TwoWorlds(cases=grid.side_by_side_cases, **data.pop("beside")),

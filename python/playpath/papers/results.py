@@ -8,17 +8,16 @@ from matplotlib.figure import Figure
 
 from playpath.base.files import write_frame, write_text
 from playpath.papers.figures import draw
-from playpath.papers.grids import current_senders_grid, joint_grid, sensitivity_grid
+from playpath.papers.grids import current_senders_grid, joint_grid
 from playpath.papers.joint_space import Joint
 from playpath.papers.page import study_page
 from playpath.papers.runner import Ran, StudyResult
-from playpath.papers.sensitivity import Sensitivity
 
 
-def save(result: StudyResult, folder: Path, swept: Sensitivity | None = None, joint: Joint | None = None) -> Path:
+def save(result: StudyResult, folder: Path, joint: Joint | None = None) -> Path:
     """Write `table.parquet`, `table.csv`, `claims.json`, `report.html`, and `today.json` if today's senders were played.
 
-    Returns the report's path. With `swept` also `sensitivity.parquet`, `.csv` and `.json`, with `joint` also `joint.json`.
+    Returns the report's path. With `joint` also `joint.json`.
     """
     _save_table(result.ran, folder / "table")
     _save_json(result.to_dict(), folder / "claims.json")
@@ -27,37 +26,28 @@ def save(result: StudyResult, folder: Path, swept: Sensitivity | None = None, jo
         _save_json([scene.to_dict() for scene in result.scenes], today)
     else:
         today.unlink(missing_ok=True)  # left by an earlier run
-    if swept is not None:
-        _save_table(swept.ran, folder / "sensitivity")
-        _save_json(swept.to_dict(), folder / "sensitivity.json")
     if joint is not None:
         _save_json(joint.to_dict(), folder / "joint.json")
     report = folder / "report.html"
-    write_text(report, study_page(result, swept, joint))
+    write_text(report, study_page(result, joint))
     return report
 
 
-def save_figures(
-    result: StudyResult, folder: Path, swept: Sensitivity | None = None, joint: Joint | None = None
-) -> list[Path]:
+def save_figures(result: StudyResult, folder: Path, joint: Joint | None = None) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name, figure in _figures(result, swept, joint):
+    for name, figure in _figures(result, joint):
         path = folder / f"{result.study.name}-{name}.png"
         figure.savefig(path, dpi=110, metadata={"Software": None})
         paths.append(path)
     return paths
 
 
-def _figures(result: StudyResult, swept: Sensitivity | None, joint: Joint | None) -> Iterator[tuple[str, Figure]]:
+def _figures(result: StudyResult, joint: Joint | None) -> Iterator[tuple[str, Figure]]:
     for spec in result.study.figures:
         yield spec.id, draw(result.ran, spec)
     if result.scenes and result.study.today is not None:
         yield "today", current_senders_grid(result.scenes, result.study.today)
-    if swept is not None and swept.swept:
-        yield "sensitivity", sensitivity_grid(swept)
-        for spec in result.study.sweeps:
-            yield spec.id, draw(swept.ran, spec)
     if joint is not None:
         yield "joint", joint_grid(joint)
 

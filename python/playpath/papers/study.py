@@ -37,7 +37,7 @@ class Case:
     is_traced: bool = False
     """Whether `Study.measure` needs the time series."""
     max_seeds: int | None = None
-    """Fewer replications than the study's, for sensitivity sweeps and for cases in which nothing is random."""
+    """Fewer replications than the study's, for cases in which little or nothing is random."""
 
 
 @dataclass(frozen=True)
@@ -195,14 +195,13 @@ class Panel:
 
     metric: str
     label: str
-    is_log: bool = False
     ticks: Sequence[float] = ()
     """The limits of the paper's axis, which are then used; a value that exceeds them is written at its bar."""
 
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """A figure of the paper, or a sensitivity figure."""
+    """A figure of the paper."""
 
     id: str
     title: str
@@ -262,10 +261,6 @@ class Study:
     known: Sequence[Settings] = ()
     """Sets (knob → value) found by other searches, which are candidates for the best set in addition to the joint points. Knobs
     that a set does not name have the study's value."""
-    sweeps: Sequence[FigureSpec] = ()
-    """Figures of the sensitivity table, which has the additional columns `parameter` and `value`."""
-    sensitivity_seeds: int = 5
-    """Trials of a swept case; the chosen value is judged with as many."""
     today: CurrentSenders | None = None
     beside: TwoWorlds | None = None
     """The part that also runs in the kernel world."""

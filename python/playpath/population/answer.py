@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -39,7 +40,7 @@ from playpath.population.judging import Judgement, judge
 from playpath.population.raced import Scores
 from playpath.population.sets import VIEWER
 from playpath.population.spec import Population
-from playpath.population.versus import ALIKE, Relation, Versus, relation
+from playpath.population.versus import ALIKE, LEVEL, Relation, Versus, relation
 from playpath.results.effects import Effect, pairs
 
 LEVELS = np.array([0.5, 0.75, 0.95, 0.99])
@@ -48,7 +49,7 @@ _STALLED_S = 0.1
 _KEYS = ("path", "cell", "sender", "cc", "seed", "digest")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PopulationResult(Tabular):
     population: Population
     table: pl.DataFrame
@@ -194,7 +195,7 @@ class PopulationResult(Tabular):
             return self._scores(scores).relation(self._wanted(network=network))
         key = (sender, other, network)
         p = self._p_corrected.get(key, self._p_corrected.get((other, sender, network), 1.0))
-        return relation(*self.over_units(scores), p, self.doubt(scores))
+        return relation(*self.over_units(scores), p, self.doubt(scores), len(self.senders))
 
     def _wanted(self, *, network: bool) -> float:
         return raced.wanted(len(self.population.base.senders), network=network)
@@ -234,7 +235,7 @@ class PopulationResult(Tabular):
             stalls=self._stalls(sender, other),
             retransmission_ratio=self._ratio(sender, other, "retransmitted_packets"),
             neighbours=self._neighbours(sender, other),
-            more_paths=self._more_paths(net, judgement) if relation == "open" else None,
+            more_paths=self._more_paths(sender, other) if relation == "open" else None,
         )
 
     def _stalls(self, sender: str, other: str) -> dict[str, float]:
@@ -266,18 +267,26 @@ class PopulationResult(Tabular):
         means, weights = self.over_units(values)
         return float(np.average(means, weights=weights))
 
-    def _more_paths(self, net: Estimate, judgement: Judgement) -> int | None:
-        """Estimated further paths: intervals shrink with the square root of the number of units; in a race from what bets win. None if
-        there are no further units or the estimate is too large.
+    def _more_paths(self, sender: str, other: str) -> int | None:
+        """Estimated further paths, if further units have the scores of these; in a race from what bets win. None if there are no further
+        units or the estimate is too large.
         """
         if self.units >= self.population.max_units:
             return None
+        network = self._relation(sender, other, network=False) == "alike"
+        scores = self.judged(sender, other, network=network).score.astype(float)
         if self.most is not None:
-            return self._scores(judgement.score.astype(float)).more(self._wanted(network=False))
-        half = (net.high - net.low) / 2
-        gap = max(abs(net.value), ALIKE - abs(net.value), 1e-9)
-        needed = self.units * (half / gap) ** 2
-        return max(1, round(needed - self.units)) if needed < stats.MAX_RUNS else None
+            return self._scores(scores).more(self._wanted(network=network))
+        values, weights = self.over_units(scores)
+        doubt, tests = self.doubt(scores), sum(p >= LEVEL for p in self._p_corrected.values())
+
+        def is_settled(units: int) -> bool:
+            each = np.arange(units) * len(values) // units
+            p = net_interval(values[each], weights[each], doubt).p or 0.0
+            return relation(values[each], weights[each], tests * p, doubt, len(self.senders)) != "open"
+
+        settled = bisect_left(range(stats.MAX_RUNS), True, lo=len(values) + 1, key=is_settled)
+        return settled - len(values) if settled < stats.MAX_RUNS else None
 
     @cached_property
     def ranking(self) -> list[str]:

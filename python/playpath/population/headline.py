@@ -43,19 +43,25 @@ def _verdict(result: PopulationResult) -> str:
         return _stay(result)
     versus = result.versus(best, today)
     # After a sentence that names two senders "it" would be ambiguous.
-    who = "It" if versus.relation == "better" else best
+    who = "It" if versus.relation == "better" and result.is_decided else best
     effect = _effect(versus, who)
     cost = _cost(versus, who)
     if versus.relation == "better":
-        start = (
-            f"Use {best}." if result.is_decided else f"Leave {today}: {best} is better, though perhaps not the best."
-        )
-        why = "" if versus.decided_by == "viewers" else " Viewers are served alike; it costs the network less."
-        return f"{start}{why} {effect}{cost}"
+        why = "" if versus.decided_by == "viewers" else f" Viewers are served alike; {best} costs the network less."
+        more = "" if result.is_decided else _more(result, result.undecided[0])
+        return f"{_advice(result)}{why} {effect}{cost}{more}"
     if versus.relation == "alike":
         return f"{best} and {today} are alike for these viewers and their network. {effect}{cost}"
     names = dict.fromkeys([best, today, *(v.other for v in result.undecided)])
     return f"Undecided between {listing(list(names))}. {effect}{cost}{blocked(result, versus)}{_more(result, versus)}"
+
+
+def _advice(result: PopulationResult) -> str:
+    """What to do where a sender is proven better than today's."""
+    if result.is_decided:
+        return f"Use {result.best}."
+    rivals = listing([v.other for v in result.undecided])
+    return f"Leave {result.baseline}: {result.best} is better; {rivals} may be better still."
 
 
 def _stay(result: PopulationResult) -> str:

@@ -10,7 +10,8 @@ them alone, and the uncertainty from the few sessions of each (`Scores.doubt`) i
 """
 
 import math
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -74,11 +75,15 @@ class Scores:
         return Estimate(self._mean, low, high, len(self.values))
 
     def more(self, wanted: float) -> int | None:
-        """Further units that would settle the comparison if bets continue to win at the same rate."""
-        alike = min(self.won(ALIKE)[1], self.won(-ALIKE)[0])
-        growth = math.log(max(alike, *self.won(0.0)))
-        needed = len(self.values) * math.log(wanted) / growth if growth > 0 else math.inf
-        return max(1, math.ceil(needed - len(self.values))) if needed < stats.MAX_RUNS else None
+        """Further units that would settle the comparison if they are like these."""
+        number = len(self.values)
+
+        def is_settled(units: int) -> bool:
+            values, weights = np.resize(self.values, units), np.resize(self.weights, units)
+            return replace(self, values=values, weights=weights, of=None).relation(wanted) != "open"
+
+        settled = bisect_left(range(stats.MAX_RUNS), True, lo=number + 1, key=is_settled)
+        return settled - number if settled < stats.MAX_RUNS else None
 
     @property
     def _mean(self) -> float:

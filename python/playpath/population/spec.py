@@ -217,8 +217,8 @@ def load_population(
     draws, units = _drawn(raw, own, folder)
     if not units and not draws:
         raise InputError(
-            '[population]: nothing in the scenario is drawn; give a path several traces (`trace = "traces/*.json"`), a '
-            "quantity a distribution, or `users`"
+            '[population]: nothing in the scenario is drawn; give a path several traces (`trace = "traces/*.json"`), '
+            "give a quantity a distribution, or name a table of `users`"
         )
     for column in (columns := _names(own.get("group", ()))):
         sets.need_column(column, units)

@@ -16,9 +16,11 @@ LEVEL = 0.05
 """Level at which a population is decided if it is not a race (`raced.py`)."""
 
 
-def relation(scores: np.ndarray, weights: np.ndarray, p: float, doubt: float = 0.0) -> Relation:
-    """The relation that the units' scores prove; `p` is that of "no difference", corrected for all pairs."""
-    alike = alike_interval(scores, weights, doubt, LEVEL)
+def relation(scores: np.ndarray, weights: np.ndarray, p: float, doubt: float = 0.0, senders: int = 2) -> Relation:
+    """The relation that the units' scores prove; `p` is that of "no difference", corrected for all pairs. "Alike" is told of one sender
+    against each other, and all of that has to hold together.
+    """
+    alike = alike_interval(scores, weights, doubt, LEVEL / max(1, senders - 1))
     if alike.low >= -ALIKE and alike.high <= ALIKE:
         return "alike"
     if p < LEVEL:

@@ -45,7 +45,7 @@ class Failure:
     """One line."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison(Tabular):
     """The result of `compare`."""
 

@@ -29,7 +29,7 @@ _LONGEST_NAME = 120
 """Limit in bytes: file systems allow 255, and suffixes are added."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Session(Tabular):
     """The result of one session: one sender, one seed, one world."""
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from playpath.base.metrics import format_value, metric
 
+LEVEL = 0.05
 _MAX_LISTED = 2
 """Number of settings that the sentence names."""
 _WEIGHTS = {"beaten": 2, "passed": 1, "stays": 0}
@@ -31,6 +32,12 @@ class Shift:
     """Difference there of rival minus best, in the metric's unit."""
     moved: float
     """How far that is from the comparison's own difference, in multiples of the margin."""
+    p: float = 1.0
+    """Of "this setting changes nothing about what `outcome` tells", corrected for all variations and all pairs of senders."""
+
+    @property
+    def is_proven(self) -> bool:
+        return self.p < LEVEL
 
 
 @dataclass(frozen=True)
@@ -52,23 +59,21 @@ class Sensitivity:
     def order(self) -> list[Shift]:
         """For each setting the variation that changes most, the settings that the answer depends on first."""
         most: dict[str, Shift] = {}
-        for shift in sorted(self.shifts, key=lambda s: (-_WEIGHTS[s.outcome], -s.moved)):
+        for shift in sorted(self.shifts, key=lambda s: (not s.is_proven, -_WEIGHTS[s.outcome], -s.moved)):
             most.setdefault(shift.setting, shift)
         return list(most.values())
 
     @property
     def sentence(self) -> str:
-        """The one or two most important settings and their effect, in a sentence."""
-        felt = [shift for shift in self.order if shift.outcome != "stays" or shift.moved > 1][:_MAX_LISTED]
+        """The one or two most important settings whose effect is proven, in a sentence."""
+        felt = [shift for shift in self.order if shift.outcome != "stays" or shift.moved > 1]
+        tried = ", ".join(dict.fromkeys(shift.setting for shift in self.shifts))
         if not felt:
-            tried = ", ".join(shift.setting for shift in self.order)
             return f"Small variations of {tried} make no noticeable difference to how {self.best} and {self.rival} compare."
-        first, *then = felt
-        return (
-            f"Most sensitive to the {self._phrase(first)}"
-            + "".join(f"; then to the {self._phrase(s)}" for s in then)
-            + "."
-        )
+        proven = [shift for shift in felt if shift.is_proven][:_MAX_LISTED]
+        if not proven:
+            return f"No small variation of {tried} is proven to change the answer: {self.seeds} seeds differ as much by chance."
+        return f"Most sensitive to the {'; then to the '.join(map(self._phrase, proven))}."
 
     def difference_text(self, shift: Shift) -> str:
         """The difference there, for tables."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, SupportsIndex, Unpack
 
 from playpath.base import engine
 from playpath.base.errors import InputError, Interrupted, RunError, unknown_name
@@ -266,8 +266,8 @@ def run(
         watch: In the simulator, called from time to time with the seconds played and the seconds expected.
     """
     loaded = load(scenario, cc=cc, scheduler=scheduler, set=set)
-    if not 0 <= seed <= LAST_SEED:
-        raise InputError(f"--seed {seed}: must be from 0 to {LAST_SEED}")
+    if not isinstance(seed, SupportsIndex) or not 0 <= seed <= LAST_SEED:
+        raise InputError(f"--seed {seed!r}: must be a whole number from 0 to {LAST_SEED}")
     name = pick_sender(loaded, sender)
     if controller is None and abr is None:
         place = worlds.world(world, files=files, tolerance=tolerance)

@@ -3,16 +3,25 @@
 Rate, RTT and the rates of a trace are varied by a fifth down and up; random loss, queue, and the frequency and length of loss bursts
 are halved and doubled: one at a time, with the first seeds of the comparison, so that each variation is paired with it. A path without
 loss gets `_SOME_LOSS`. All senders play, because another one may come out ahead.
+
+Whether a change is more than chance is tested: if a setting changed nothing, each seed's two sessions, with it and without, could change
+places. The difference's change is held against the largest of any pair of senders when they do (Westfall and Young 1993), because the
+pair was chosen by the same sessions; then all variations are corrected for by Holm's method.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from playpath.base.errors import InputError
 from playpath.base.progress import Progress
 from playpath.base.quantity import parse, quantity
 from playpath.base.worlds import DEFAULT, is_exact
+from playpath.judge.stats import holm
 from playpath.results.comparison import Comparison
 from playpath.results.sensitivity import Sensitivity, Shift
 from playpath.run.compare import compare
@@ -71,8 +80,36 @@ def sensitivity(
             break
         after = _difference(found, best, rival, name, seeds)
         moved = abs(after - before) / max(margin, 1e-12)
-        shifts.append(Shift(setting, key, str(was), str(now), found.ranking[0], _outcome(found, best), after, moved))
-    return Sensitivity(best, rival, name, before, seeds, len(asked) * seeds * len(result.senders), shifts)
+        outcome, leader = _outcome(found, best), found.ranking[0]
+        pair, by = ((rival, best), name) if outcome == "stays" else ((leader, best), found.decision.deciding[best])
+        p = chance(_matrix(result, by, seeds), _matrix(found, by, seeds), *map(result.senders.index, pair))
+        if not (result.ranker.is_random or found.ranker.is_random):
+            p = float(moved == 0 and outcome == "stays")
+        shifts.append(Shift(setting, key, str(was), str(now), leader, outcome, after, moved, p))
+    corrected = [replace(shift, p=p) for shift, p in zip(shifts, holm([s.p for s in shifts]), strict=True)]
+    return Sensitivity(best, rival, name, before, seeds, len(asked) * seeds * len(result.senders), corrected)
+
+
+def chance(before: np.ndarray, after: np.ndarray, one: int, other: int) -> float:
+    """The exact p value of "nothing is changed" for a pair of senders, which may have been chosen by the same values.
+
+    Args:
+        before, after: Without and with the variation: a row for each sender, a column for each of at most `MAX_SEEDS` seeds.
+    """
+    changes = after - before
+    pairs = list(itertools.combinations(range(len(changes)), 2))
+    found = np.nan_to_num(np.array([changes[a] - changes[b] for a, b in pairs]))
+    sizes = np.sqrt((found**2).sum(axis=1))
+    found /= np.where(sizes > 0, sizes, 1.0)[:, None]
+    swaps = np.array(list(itertools.product((1.0, -1.0), repeat=found.shape[1])))
+    own = abs(found[pairs.index((min(one, other), max(one, other)))].sum())
+    return float(np.mean(np.abs(swaps @ found.T).max(axis=1) >= own - _ROUNDING))
+
+
+def _matrix(result: Comparison, name: str, seeds: int) -> np.ndarray:
+    """A metric's values by sender and seed, NaN where one is missing; a sender that left a race has fewer."""
+    columns = (result.values(sender, name)[:seeds] for sender in result.senders)
+    return np.array([[*column, *[None] * (seeds - len(column))] for column in columns], dtype=float)
 
 
 def check(scenario: Scenario, world: str) -> int:

@@ -237,8 +237,8 @@ def world(name: str, *, files: Files | None = None, tolerance: str | None = None
 
     `files` are written by its sessions. `tolerance` is how late the link may be, in real-time worlds.
     """
-    _, colon, player = name.partition(":")
     found = named(name)
+    _, colon, player = name.partition(":")
     if found.is_real:
         from playpath.real.testbed.players import DEFAULT
         from playpath.real.testbed.players import player as find

@@ -37,20 +37,21 @@ class Cell:
 
 
 def cells(
-    design: Design, seeds: Sequence[int] | None = None, racing: Mapping[int, Collection[str]] | None = None
+    design: Design, seeds: Sequence[int] | None = None, racing: Mapping[int, Collection[str] | None] | None = None
 ) -> Iterator[Cell]:
     """The cells of a design in the order of points, seeds, senders.
 
     Args:
         seeds: Seeds to use instead of the design's.
-        racing: Only these points, each with only these senders.
+        racing: Only these points, each with only these senders (None: with all).
     """
     wanted = design.base.seeds if seeds is None else seeds
     version = engine.version()
     for index, point in enumerate(design.points()):
         if racing is not None and index not in racing:
             continue
-        found = [v for v in variants(design.base, point) if racing is None or v.sender in racing[index]]
+        chosen = (racing or {}).get(index)
+        found = [v for v in variants(design.base, point) if chosen is None or v.sender in chosen]
         for seed in wanted:
             for variant in found:
                 yield Cell(cell_id(variant, seed, version), index, variant, seed)

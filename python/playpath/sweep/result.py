@@ -30,7 +30,7 @@ from playpath.sweep.store import Store
 from playpath.sweep.worker import KEYS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SweepResult(Tabular):
     name: str
     base: Scenario
@@ -291,14 +291,14 @@ def _index(design: Design, seen: Sequence[tuple[int, str]]) -> pl.DataFrame:
     points = list(design.points())
     columns: dict[str, list[Any]] = {"point": [p for p, _ in seen], "cell": [c for _, c in seen]}
     for key in design.keys:
-        columns[key] = [_column_value(points[p][key]) for p, _ in seen]
+        columns[key] = [column_value(points[p][key]) for p, _ in seen]
     return pl.DataFrame(columns, strict=False)
 
 
-def _column_value(value: Any) -> Any:
+def column_value(value: Any) -> Any:
     """A setting as a value of a column: a table as in a scenario, since tables in a column would all have each other's keys.
 
-    >>> _column_value({"kind": "pie", "ecn": True}), _column_value("1 %")
+    >>> column_value({"kind": "pie", "ecn": True}), column_value("1 %")
     ('{kind = "pie", ecn = true}', '1 %')
     """
     return _inline(value) if isinstance(value, Mapping) else value

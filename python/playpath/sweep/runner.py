@@ -133,8 +133,8 @@ class _Plan:
         self.design = design
         self._first = design.base.seeds[0]
         self._steps = steps
-        everybody = frozenset(design.base.senders)
-        self._racing: Mapping[int, frozenset[str]] = dict.fromkeys(range(design.size), everybody)
+        # All senders, whose names may be other ones at each point.
+        self._racing: Mapping[int, frozenset[str] | None] = dict.fromkeys(range(design.size))
         self._step = 0
         self.finished = 0
         self.total = 0
@@ -150,7 +150,8 @@ class _Plan:
         done = self._steps[self._step - 1] if self._step else 0
         new = range(self._first + done, self._first + self._steps[self._step])
         self.finished = self.total
-        self.total += sum(map(len, self._racing.values())) * len(new)
+        everybody = self.design.base.senders
+        self.total += sum(len(everybody if names is None else names) for names in self._racing.values()) * len(new)
         self._step += 1
         return cells(self.design, new, self._racing)
 

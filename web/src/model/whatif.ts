@@ -70,7 +70,7 @@ export class WhatIf {
     this.withdrawal.abort();
   }
 
-  /** Along one axis: halves the step where the answer turns, twice. */
+  /** Along one axis: halves the step where the answer changes, twice. */
   private async refine(): Promise<void> {
     for (let round = 0; round < 2; round++) {
       const between = turns(this.cells, this.question.costs).map(({ from, until }) => Number((from > 0 ? Math.sqrt(from * until) : until / 2).toPrecision(2)));
@@ -163,7 +163,7 @@ const SHOWN = 5;
 
 const said = (who: string): string => (who === "alike" ? "no viewer sees a difference" : `${who} is ahead`);
 
-/** Where the answer turns, in a sentence. */
+/** Where the answer changes, in a sentence. */
 export function turnSentence(map: WhatIf, label: string): string {
   const { x, y, costs } = map.question;
   const { unit } = x.knob;
@@ -182,7 +182,7 @@ export function turnSentence(map: WhatIf, label: string): string {
     return i === found.length - 1 ? `from ${short(from)} ${unit} on ${said(who)}` : `from ${short(from)} to ${short(until)} ${unit} ${said(who)}`;
   });
   const [first] = turns(cells, costs);
-  const times = found.length === 2 ? "turns" : `turns ${found.length - 1} times, first`;
+  const times = found.length === 2 ? "changes" : `changes ${found.length - 1} times, first`;
   const more = clauses.length > SHOWN ? "; and so on" : "";
   return `The answer ${times} between ${short(first.from)} and ${short(first.until)} ${unit} of ${label}: ${clauses.slice(0, SHOWN).join(", ")}${more}.`;
 }

@@ -70,7 +70,7 @@ export class Sessions {
   /** What the charts' signs mean. */
   private note(): (HTMLElement | string)[] {
     const { need, paths, bands, seeds } = this.report;
-    const shade = this.charts.isDense ? "Lines: means of a moment; shaded: from its least to its most. " : bands.length > 0 ? `Shaded: the middle 80\u00a0% of ${seeds} seeds. ` : "";
+    const shade = this.charts.isDense ? "Lines: means of adjacent samples; shaded: minimum to maximum. " : bands.length > 0 ? `Shaded: the middle 80\u00a0% of ${seeds} seeds. ` : "";
     return [
       h("span", { class: "screen" }, "Drag over a chart or a strip to zoom, double-click a chart for all of it. Rest the cursor on a mark: it is an event. "),
       need !== null && paths.length === 1 ? "Dashed: the window that the film needs. " : "", shade,

@@ -32,7 +32,7 @@ export interface Answered {
   metrics: Map<string, MetricEntry>;
 }
 
-const CHARTS_NOTE = "Drag over a chart or a strip to zoom, double-click a chart for all of it. Marks on top of a chart are events; rest the cursor on one. Where a line has more samples than the screen has places, the shade is from the least to the most of each moment.";
+const CHARTS_NOTE = "Drag over a chart or a strip to zoom, double-click a chart for all of it. Marks on top of a chart are events; rest the cursor on one. Where a line has more samples than the screen can show, it is their mean and the shading spans minimum to maximum.";
 
 export class Answer {
   private path = 0;
@@ -145,7 +145,7 @@ export class Answer {
     this.drawPackets(sessions);
     parts.events.replaceChildren(eventList(sessions, view));
     const warnings = [...new Set(sessions.flatMap((session) => session.record.warnings))];
-    parts.warnings.replaceChildren(...(warnings.length ? [section("warnings", "What makes this say less than it seems", h("ul", {}, ...warnings.map((text) => h("li", {}, ...prose(text)))))] : []));
+    parts.warnings.replaceChildren(...(warnings.length ? [section("warnings", "Limits of this answer", h("ul", {}, ...warnings.map((text) => h("li", {}, ...prose(text)))))] : []));
   }
 
   /** The first seed of each sender, as far as played. */

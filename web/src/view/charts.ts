@@ -127,7 +127,7 @@ export class Charts {
 /** A line with its least and most beneath it. */
 function dense(line: Line, view: [number, number], count: number): Line[] {
   const { times, low, high, mean } = envelope(line.times, line.values, view, count);
-  return [{ ...line, label: `${line.label}, least`, times, values: low, role: "low" }, { ...line, label: `${line.label}, most`, times, values: high, role: "high" }, { ...line, times, values: mean }];
+  return [{ ...line, label: `${line.label}, minimum`, times, values: low, role: "low" }, { ...line, label: `${line.label}, maximum`, times, values: high, role: "high" }, { ...line, times, values: mean }];
 }
 
 function cropped(line: Line, view: [number, number]): Line {

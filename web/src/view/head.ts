@@ -26,7 +26,7 @@ export function head(state: State, names: string[], description: string, canUndo
   const button = (label: string, act: () => void, isOff = false) => h("button", { type: "button", class: "small", disabled: isOff, onclick: act }, label);
   return [
     h("label", { for: "scenario" }, "Scenario "), select, h("label", { for: "seeds" }, " Seeds "), seeds,
-    button("Where does the answer turn?", actions.find),
+    button("Where does the answer change?", actions.find),
     button("Undo", actions.undo, !canUndo), button("Keep this to compare", actions.keep),
     button("Copy link", () => actions.copy("link")), button("Copy as scenario.toml", () => actions.copy("scenario")), button("Copy as command", () => actions.copy("command")),
     button("Save scenario.toml", actions.save), saveButton(), button("Light or dark", actions.theme),

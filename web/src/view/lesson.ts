@@ -25,7 +25,7 @@ export const lessonOf = (id: string | undefined): Lesson | undefined => LESSONS.
 /** The choice of lessons. */
 export function lessonList(open: (id: string) => void): HTMLElement {
   return h(
-    "nav", { class: "lesson-list", "aria-label": "Lessons" }, h("span", {}, "Lessons of four screens, for who is new here: "),
+    "nav", { class: "lesson-list", "aria-label": "Lessons" }, h("span", {}, "New here? Lessons of four screens each: "),
     ...LESSONS.map((lesson) => h("button", { type: "button", class: "small", onclick: () => open(lesson.id) }, lesson.title)),
   );
 }
@@ -148,7 +148,7 @@ export class LessonView {
     const { knob: place } = this.parts;
     const knob = allKnobs(prepared).find(({ id }) => id === this.screen.knob);
     if (!knob) place.replaceChildren();
-    else if (!place.contains(document.activeElement) || Object.keys(this.turned).length === 0) place.replaceChildren(h("p", {}, "Turn it, and see what becomes of the film:"), slider(knob, prepared, (key, value) => this.turn(key, value)));
+    else if (!place.contains(document.activeElement) || Object.keys(this.turned).length === 0) place.replaceChildren(h("p", {}, "Change it, and see what happens to the film:"), slider(knob, prepared, (key, value) => this.turn(key, value)));
   }
 }
 

@@ -1,4 +1,4 @@
-/** The part of the page that says where the answer turns: its form, its map, and the sessions that it plays. */
+/** The part of the page that says where the answer changes: its form, its map, and the sessions that it plays. */
 
 import type { Pool } from "../engine/pool";
 import type { MetricEntry } from "../engine/types";

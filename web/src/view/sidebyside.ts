@@ -32,7 +32,7 @@ export class SideBySide {
     const found = differences(kept, now);
     this.summary.replaceChildren(
       found.length === 0
-        ? h("p", { class: "note" }, "This is what was kept: turn something.")
+        ? h("p", { class: "note" }, "This is what you kept: now change something.")
         : h("table", {}, h("thead", {}, h("tr", {}, ...["what differs", "kept", "now"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...found.map((one) => h("tr", {}, h("th", { scope: "row" }, one.what), h("td", {}, one.kept), h("td", {}, one.now))))),
     );
     const all = [kept, now].map(({ comparison }) => sessionsOf(comparison));

@@ -33,8 +33,8 @@ export function mapForm(prepared: Prepared, map: MapState, isRunning: boolean, a
   );
   return h(
     "form", { class: "map-form", onsubmit: (event: Event) => event.preventDefault() },
-    h("label", {}, "Turn ", x), h("label", {}, "and ", y), prepared.resolved.video && h("label", {}, "over the ", length),
-    isRunning ? h("button", { type: "button", onclick: actions.stop }, "Stop") : h("button", { type: "button", class: "main", onclick: actions.start }, "Find where the answer turns"),
+    h("label", {}, "Change ", x), h("label", {}, "and ", y), prepared.resolved.video && h("label", {}, "over the ", length),
+    isRunning ? h("button", { type: "button", onclick: actions.stop }, "Stop") : h("button", { type: "button", class: "main", onclick: actions.start }, "Find where the answer changes"),
   );
 }
 

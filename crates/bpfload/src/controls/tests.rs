@@ -17,7 +17,7 @@ fn settings_are_read_checked_and_read_back() {
     for good in ["kp=2.3", "recovery=freeze", "urgent=true"] {
         assert_eq!(set(good), Ok(()));
     }
-    let shown = "`kp` = 9 is nothing that the kernel's ccplb takes; allowed: 0.1 to 8 in steps of 0.001";
+    let shown = "`kp` = 9 is not accepted by the kernel's ccplb; allowed: 0.1 to 8 in steps of 0.001";
     assert_eq!(set("kp=9"), Err(shown.into()));
     assert!(set("kp=2.00001").unwrap_err().ends_with("in steps of 0.001"));
     assert!(

@@ -17,7 +17,7 @@ use crate::registry::{Behaviour, Entry};
 pub static ENTRY: Entry = Entry {
     name: "balia",
     aliases: &[],
-    summary: "MPTCP balanced linked adaptation: between LIA and OLIA, in the cut too",
+    summary: "MPTCP balanced linked adaptation: between LIA and OLIA, in its reductions too",
     reference: "draft-walid-mptcp-congestion-control-04; Peng et al. 2016",
     params: &[slow_start_spec("classic"), ABC_LIMIT, PACED, REDUCE_FROM],
     in_kernel: None,

@@ -11,7 +11,7 @@
 //! and on a fluid model of two paths in `tests/comparisons.rs`.
 
 use crate::kernel::{InKernel, Law, PHASES};
-use crate::parts::coupled::{Coupled, Coupling, GROUP, LAW_DETAILS, Paths};
+use crate::parts::coupled::{Coupled, Coupling, LAW_DETAILS, Paths};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
@@ -29,14 +29,8 @@ pub static ENTRY: Entry = Entry {
 };
 
 /// The eBPF control.
-static LAW: Law = Law {
-    name: "lia",
-    family: "coupled",
-    summary: ENTRY.summary,
-    slots: &[&[GROUP]],
-    phases: PHASES,
-    details: LAW_DETAILS,
-};
+static LAW: Law =
+    Law { name: "lia", family: "coupled", summary: ENTRY.summary, slots: &[], phases: PHASES, details: LAW_DETAILS };
 
 struct Lia;
 

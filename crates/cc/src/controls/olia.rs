@@ -13,7 +13,7 @@
 
 use crate::ParamSpec;
 use crate::kernel::{InKernel, Law, PHASES};
-use crate::parts::coupled::{Coupled, Coupling, GROUP, LAW_DETAILS, Path, Paths};
+use crate::parts::coupled::{Coupled, Coupling, LAW_DETAILS, Path, Paths};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
@@ -45,14 +45,8 @@ pub static ENTRY: Entry = Entry {
 };
 
 /// The eBPF control.
-static LAW: Law = Law {
-    name: "olia",
-    family: "coupled",
-    summary: ENTRY.summary,
-    slots: &[&[GROUP]],
-    phases: PHASES,
-    details: LAW_DETAILS,
-};
+static LAW: Law =
+    Law { name: "olia", family: "coupled", summary: ENTRY.summary, slots: &[], phases: PHASES, details: LAW_DETAILS };
 
 struct Olia {
     best_by_draft: bool,

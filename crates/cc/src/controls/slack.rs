@@ -45,7 +45,7 @@ use playpath_units::{Duration, Rate, Time};
 pub static ENTRY: Entry = Entry {
     name: "slack",
     aliases: &[],
-    summary: "CUBIC that yields while the viewer has time and counts for several while it is short; losses without a queue do not count",
+    summary: "CUBIC that yields while the viewer has time and competes like several flows while the viewer has none; losses without a queue do not count",
     reference: "docs/models/cc-slack.md",
     params: &[ALLOWANCE, CALM, ALARM, ENOUGH, HASTE, TOLERANCE, FLOOR, BETA, PACE, EASE, WEIGHT],
     in_kernel: Some(InKernel::ours(&law::LAW)),
@@ -62,7 +62,7 @@ pub static ENTRY: Entry = Entry {
 const ALLOWANCE: ParamSpec =
     ParamSpec::number("allowance", 8.0, (1.0, 1000.0), "packets", "packets of queue while the viewer has time");
 const CALM: ParamSpec =
-    ParamSpec::number("calm", 0.8, (0.0, 1.0), "", "share of the playout buffer from which on the viewer has time");
+    ParamSpec::number("calm", 0.8, (0.0, 1.0), "", "share of the playout buffer above which the viewer has time");
 const ALARM: ParamSpec =
     ParamSpec::number("alarm", 0.4, (0.0, 1.0), "", "share of the playout buffer below which the viewer has none");
 const ENOUGH: ParamSpec = ParamSpec::number(
@@ -70,11 +70,11 @@ const ENOUGH: ParamSpec = ParamSpec::number(
     1.5,
     (0.0, 1000.0),
     "",
-    "best rates of the player that the flow must get before a player that adapts has time",
+    "how many times its best rate the flow must get before an adaptive player has time",
 )
 .since("0.3");
 const HASTE: ParamSpec =
-    ParamSpec::number("haste", 0.5, (0.0, 1.0), "", "most urgency while the flow gets that much").since("0.3");
+    ParamSpec::number("haste", 0.5, (0.0, 1.0), "", "largest urgency while the flow gets `enough`").since("0.3");
 const TOLERANCE: ParamSpec = ParamSpec::number(
     "tolerance",
     0.05,
@@ -106,7 +106,7 @@ const WEIGHT: ParamSpec = ParamSpec::number(
     4.0,
     (1.0, 100.0),
     "CUBIC flows",
-    "what a viewer counts for while it is short, half as many where it plays and can choose a worse rate: a cut takes so much less of the window",
+    "CUBIC flows that a viewer who is short of time counts as, half as many if the player plays and could choose a lower rate: a cut then takes less of the window",
 )
 .since("0.3");
 

@@ -59,7 +59,7 @@ const BASE_RTT: ParamSpec = ParamSpec::word(
     "base_rtt",
     GUARDED,
     &[GUARDED, "ns2"],
-    "what may lower it: RTT samples alone, or also the length of a round without any, as in ns-2, where it collapses",
+    "what may lower the base RTT: RTT samples alone, or also the length of a round without samples, as in ns-2, where it collapses",
 )
 .since("0.2");
 const GUARDED: &str = "guarded";

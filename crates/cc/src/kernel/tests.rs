@@ -24,20 +24,20 @@ fn a_value_is_held_exactly_or_refused_by_name() {
     let refused = |cc, name, value| asked(cc, name, value).err().expect("refused").to_string();
     assert_eq!(
         refused("vegas", "alpha", ParamValue::Number(0.0125)),
-        "`alpha` = 0.0125 is nothing that the kernel's vegas takes; allowed: 0 to 1000 packets in steps of 0.001"
+        "`alpha` = 0.0125 is not accepted by the kernel's vegas; allowed: 0 to 1000 packets in steps of 0.001"
     );
     // The simulator's windows go to 10^7.
     assert_eq!(
         refused("ccp", "max_cwnd", ParamValue::Number(2e6)),
-        "`max_cwnd` = 2000000 is nothing that the kernel's ccp takes; allowed: 10 to 1048576 packets in steps of 1"
+        "`max_cwnd` = 2000000 is not accepted by the kernel's ccp; allowed: 10 to 1048576 packets in steps of 1"
     );
     assert_eq!(
         refused("ccplb", "pob_mode", ParamValue::Word("free")),
-        "`pob_mode` = free is nothing that the kernel's ccplb takes; allowed: only size"
+        "`pob_mode` = free is not accepted by the kernel's ccplb; allowed: only size"
     );
     assert_eq!(
         refused("cubic", "beta", ParamValue::Number(0.8)),
-        "`beta` = 0.8 is nothing that the kernel's cubic takes; allowed: only 0.7"
+        "`beta` = 0.8 is not accepted by the kernel's cubic; allowed: only 0.7"
     );
 }
 
@@ -61,7 +61,7 @@ fn newcwv_has_twins_of_its_own() {
     let error = on("sammy").unwrap_err().to_string();
     assert!(
         error.starts_with(
-            "sammy: Linux has no such control and there is none of ours in eBPF; there are: cubic, newreno"
+            "sammy: neither Linux nor playpath's eBPF programs have this control; available: cubic, newreno"
         ),
         "{error}"
     );

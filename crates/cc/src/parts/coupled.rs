@@ -10,22 +10,9 @@
 //!
 //! Units: packets; bytes where subflows of different segment sizes meet (LIA). Tested in the files of the couplings.
 
-use crate::kernel::Slot;
 use crate::parts::reno::{Reno, RenoBased};
-use crate::{Ack, ParamSpec, Params, Sibling, View};
+use crate::{Ack, Params, Sibling, View};
 
-/// Group of connections that are coupled, for the kernel's laws; used if MPTCP does not identify them.
-pub const GROUP: Slot = Slot::new(
-    0,
-    1,
-    ParamSpec::number(
-        "group",
-        0.0,
-        (0.0, 4_294_967_295.0),
-        "",
-        "couple connections of equal non-zero group; 0: by MPTCP token",
-    ),
-);
 /// Values that the kernel's laws publish for a connection.
 pub const LAW_DETAILS: &[&str] = &["group", "members", "alpha_q32"];
 

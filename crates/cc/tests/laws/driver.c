@@ -11,7 +11,7 @@
  *   a acked delivered lost rtt_us rate_n rate_us limited grow round recovery prior at in_flight since    acknowledgement;
  *       at, in_flight, since: of the packet sampled, what had been delivered and was in flight when it left, and lost since
  *   c ecn                                                        congestion episode begins
- *   e retransmitted                                              recovery ends
+ *   e                                                            recovery ends
  *   t flight_size is_first                                       retransmission timeout
  *   r                                                            what the player told is in the parameters
  *   u                                                            the last reduction was spurious
@@ -46,7 +46,7 @@ static u32 variant(void)
 
 #define ON_ACK(ack) ccp_on_ack(&law, param, &view, ack, variant())
 #define ON_CONGESTION(is_ecn) ccp_on_congestion(&law)
-#define ON_RECOVERY_EXIT(retransmitted) ccp_on_recovery_exit(&law)
+#define ON_RECOVERY_EXIT() ccp_on_recovery_exit(&law)
 #define ON_RTO(flight_size, is_first) ccp_on_rto(&law, flight_size, is_first)
 #define CWND_Q16() law.cwnd_q16
 #define SSTHRESH() ccp_ssthresh(&law)
@@ -83,7 +83,7 @@ static void on_ack(const struct law_ack *ack)
 
 #elif defined(PLAYPATH_LAW_BBR3_H)
 #define LEADS
-#define ON_RECOVERY_EXIT(retransmitted) bbr3_on_recovery_exit(&law)
+#define ON_RECOVERY_EXIT() bbr3_on_recovery_exit(&law)
 #define ON_WAKE() bbr3_on_wake(&law, &view)
 #endif
 
@@ -100,9 +100,9 @@ static void on_ack(const struct law_ack *ack)
 #define ON_ACK(ack) LAW(on_ack)(&law, param, &view, ack)
 #endif
 #ifndef ON_RTO
-#define ON_RECOVERY_EXIT(retransmitted) LAW(on_recovery_exit)(&law, retransmitted)
-#define ON_CONGESTION(is_ecn) LAW(on_congestion)(&law, param, &view)
-#define ON_RTO(flight_size, is_first) LAW(on_rto)(&law, param, &view, is_first)
+#define ON_RECOVERY_EXIT() LAW(on_recovery_exit)(&law)
+#define ON_CONGESTION(is_ecn) LAW(on_congestion)(&law)
+#define ON_RTO(flight_size, is_first) LAW(on_rto)(&law, is_first)
 #endif
 #ifndef CWND_Q16
 #define CWND_Q16() law.cwnd_q16
@@ -112,7 +112,7 @@ static void on_ack(const struct law_ack *ack)
 #define PACING() 0ULL
 #endif
 #ifndef ON_RECOVERY_EXIT
-#define ON_RECOVERY_EXIT(retransmitted)
+#define ON_RECOVERY_EXIT()
 #endif
 #ifndef ON_UNDO
 #define ON_UNDO()
@@ -179,9 +179,7 @@ static int take(char kind)
 		ON_WAKE();
 		return 1;
 	case 'e':
-		if (scanf("%u", &x[0]) != 1)
-			return 0;
-		ON_RECOVERY_EXIT(x[0]);
+		ON_RECOVERY_EXIT();
 		return 1;
 	case 't':
 		if (scanf("%u %u", &x[0], &x[1]) != 2)

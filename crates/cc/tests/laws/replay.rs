@@ -188,7 +188,7 @@ impl Replay {
     /// A recovery ends.
     pub fn recovery_exit(&mut self, view: &View, event: &RecoveryExit) {
         self.view(view);
-        self.write(format_args!("e {}", event.retransmitted));
+        self.write(format_args!("e"));
         self.cc.on_recovery_exit(view, event);
         self.note(false);
     }

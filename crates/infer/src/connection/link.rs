@@ -7,6 +7,7 @@
 
 use super::flow::Flow;
 use crate::deployed::Deployed;
+use crate::readings::limits_around;
 use playpath_units::random::{RootSeed, Stream};
 use std::collections::VecDeque;
 
@@ -20,6 +21,10 @@ pub(crate) struct Link<'a> {
     pub(super) neighbour: Option<Flow<'a>>,
     /// The connection's packets that the queue dropped.
     pub(super) dropped: f64,
+    /// The queue's limit in packets, and the shortest and the longest that it stands for.
+    queue: Option<(usize, (usize, usize))>,
+    /// Once so many are dropped, the longest limit holds, since the log counts no more losses.
+    enough: f64,
 }
 
 /// Packets that are lost at random.
@@ -55,7 +60,7 @@ impl<'a> Link<'a> {
             limit: None,
             leaving: VecDeque::new(),
         };
-        Link { fifo, rtt_s, loss: None, neighbour: None, dropped: 0.0 }
+        Link { fifo, rtt_s, loss: None, neighbour: None, dropped: 0.0, queue: None, enough: f64::INFINITY }
     }
 
     /// bit/s from each second on.
@@ -68,7 +73,8 @@ impl<'a> Link<'a> {
 
     /// Limit the queue to this many packets; `None`: unlimited.
     pub fn queueing(mut self, packets: Option<u32>) -> Link<'a> {
-        self.fifo.limit = packets.map(|packets| packets as usize);
+        self.queue = packets.map(|packets| (packets as usize, limits_around(packets)));
+        self.fifo.limit = self.queue.map(|queue| queue.0);
         self
     }
 
@@ -96,6 +102,18 @@ impl<'a> Link<'a> {
         }
     }
 
+    /// Limit the queue by what the log counts as lost in the next transfer, within the limits that the queue stands for.
+    pub(super) fn limit_by(&mut self, lost: Option<f64>, is_window_based: bool) {
+        let (Some((limit, (shortest, longest))), None) = (self.queue, &self.neighbour) else { return };
+        let is_overflow = is_window_based && self.loss.is_none();
+        let (limit, enough) = match lost {
+            Some(lost) if lost < 0.5 => (longest, f64::INFINITY),
+            Some(lost) if is_overflow => (shortest, self.dropped + lost),
+            _ => (limit, f64::INFINITY),
+        };
+        (self.fifo.limit, self.enough) = (Some(limit), enough);
+    }
+
     /// Add an endless competing transfer to the queue; `number` selects its phase.
     pub fn shared_with(mut self, neighbour: &'a Deployed, number: u64) -> Link<'a> {
         let mut flow = Flow::new(neighbour, self.rtt_s);
@@ -113,6 +131,9 @@ impl<'a> Link<'a> {
         let is_random_loss = self.loss.as_mut().is_some_and(|loss| loss.loses(is_retransmission)) && !fate.is_lost;
         if fate.is_lost {
             self.dropped += 1.0;
+            if self.dropped >= self.enough {
+                self.fifo.limit = self.queue.map(|(_, (_, longest))| longest);
+            }
             if let Some(loss) = self.loss.as_mut() {
                 loss.count_drop();
             }

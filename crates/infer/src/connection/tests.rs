@@ -254,17 +254,42 @@ const OVER_A_SATELLITE: [(f64, f64, u32, u32); 30] = [
     (86.747, 1.724, 2011976, 0),
 ];
 
-#[test]
-fn a_session_over_a_long_path_takes_what_it_takes_in_the_simulator() {
+/// By how much each of these transfers takes longer than logged over a queue of so many packets, as a share.
+fn off_over_a_satellite(queue: u32, is_counted: bool) -> Vec<f64> {
     let transfer = |&(at_s, took_s, bytes, again): &(f64, f64, u32, u32)| {
-        let (bytes, again) = (f64::from(bytes), Some(f64::from(again)));
+        let (bytes, again) = (f64::from(bytes), is_counted.then_some(f64::from(again)));
         Transfer { at_s, took_s, bytes, again, ..transfer(1) }
     };
     let transfers: Vec<Transfer> = OVER_A_SATELLITE.iter().map(transfer).collect();
     let deployed = Deployed::linux("cubic").unwrap();
-    let mut connection = Connection::new(&deployed, Link::new(20e6, 0.30366).queueing(Some(500)));
-    for (index, logged) in transfers.iter().enumerate() {
-        let took = connection.serve(logged, gap(&transfers, index)).took_s;
-        assert!((took / logged.took_s - 1.0).abs() < 0.03, "at {} s: {took} s, logged {}", logged.at_s, logged.took_s);
-    }
+    let mut connection = Connection::new(&deployed, Link::new(20e6, 0.30366).queueing(Some(queue)));
+    let off = |i: usize| connection.serve(&transfers[i], gap(&transfers, i)).took_s / transfers[i].took_s - 1.0;
+    (0..transfers.len()).map(off).collect()
+}
+
+#[test]
+fn a_session_over_a_long_path_takes_what_it_takes_in_the_simulator() {
+    assert!(off_over_a_satellite(500, false).iter().all(|off| off.abs() < 0.03));
+}
+
+#[test]
+fn with_the_losses_of_the_log_a_queue_of_400_stands_for_one_of_500() {
+    let far = |is_counted| off_over_a_satellite(400, is_counted).iter().filter(|off| off.abs() > 0.03).count();
+    // Two transfers lose packets at another moment, and before a third a pause is just longer than the RTO.
+    assert_eq!((far(true), far(false)), (3, 15));
+}
+
+#[test]
+fn a_queue_drops_what_the_log_counts_within_the_limits_that_it_stands_for() {
+    let dropped = |cc: &str, queue: u32, again: Option<f64>, loss: f64| {
+        let deployed = Deployed::linux(cc).unwrap();
+        let link = Link::new(12e6, RTT_S).queueing(Some(queue)).losing(loss, 1);
+        Connection::new(&deployed, link).serve(&Transfer { again, ..transfer(160) }, 0.0).dropped
+    };
+    assert_eq!([None, Some(5.0)].map(|again| dropped("newreno", 45, again, 0.0)), [0.0, 5.0]);
+    assert_eq!(dropped("newreno", 30, None, 0.0), 10.0);
+    assert_eq!(dropped("newreno", 30, Some(0.0), 0.0), 0.0);
+    // These may have been lost at random; and a sender that measures rates overflows any queue.
+    assert_eq!(dropped("newreno", 30, Some(5.0), 1e-3), 10.0);
+    assert_eq!(dropped("bbr", 20, Some(5.0), 0.0), dropped("bbr", 20, None, 0.0));
 }

@@ -31,7 +31,7 @@ config! {
 
 pub(crate) struct DropTail {
     fifo: Fifo,
-    limit: Limit,
+    pub(crate) limit: Limit,
 }
 
 impl QueueDiscipline for DropTail {

@@ -30,9 +30,9 @@ const OWN: &str = "own model, see docs/models/link-trace-generators.md";
 pub(crate) static ENTRIES: &[Entry<Box<dyn Generate>>] = &[
     entry::<Constant>("constant", "one constant rate", ""),
     entry::<Steps>("steps", "the given rates in turn, each for the same time", ""),
-    entry::<Markov>("markov", "a walk over a ladder of rates with exponential stays", ""),
+    entry::<Markov>("markov", "a random walk over a ladder of rates, staying at each for an exponential time", ""),
     entry::<LteLike>("lte", "slow log-normal fading and short outages", OWN),
-    entry::<WifiLike>("wifi", "a walk over modulations, and a share of the air that changes every 20 ms", OWN),
+    entry::<WifiLike>("wifi", "a random walk over modulations, and a share of the air that changes every 20 ms", OWN),
 ];
 
 const RATES: Kind =

@@ -99,7 +99,7 @@ pub const NEIGHBOURS: &[Metric] = &[
         unit: "s",
         better: Lower,
         least: 0.5,
-        summary: "How long the video of the competing sessions stood still, mean over those that show pictures and share a link with the sender.",
+        summary: "Stall time of the competing video sessions, mean over those that show pictures and share a link with the sender.",
         figure: Neighbours(|n| n.stall_time_s),
         ..BASE
     },
@@ -112,7 +112,7 @@ pub const FRAMES: &[Metric] = &[
         unit: "ms",
         better: Lower,
         least: 5.0,
-        summary: "From the picture to its last byte at the client, of all sources of frames together: 99 of 100 took at most this long.",
+        summary: "Time from a frame's creation to the arrival of its last byte at the client, which 99 of 100 frames do not exceed; over all sources of frames together.",
         figure: Frames(|f| f.percentile_ms(990)),
         ..BASE
     },
@@ -122,7 +122,7 @@ pub const FRAMES: &[Metric] = &[
         unit: "ms",
         better: Lower,
         least: 5.0,
-        summary: "The same of 999 of 1000.",
+        summary: "As `frame_delay_p99_ms`, for 999 of 1000 frames.",
         figure: Frames(|f| f.percentile_ms(999)),
         ..BASE
     },
@@ -165,7 +165,7 @@ pub const BOTTLENECK: &[Metric] = &[
         unit: "packets",
         better: Lower,
         least: 1.0,
-        summary: "Standard deviation of that queue's length, weighted by time.",
+        summary: "Standard deviation of the length of the longest queue on the way to the client, weighted by time.",
         figure: Bottleneck(|link| link.sd_queue_packets),
         ..BASE
     },

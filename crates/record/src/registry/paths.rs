@@ -24,7 +24,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "switches_from_open_path",
         label: "switches away from a path with room",
-        summary: "Switches though the path left had room.",
+        summary: "Switches of path although the previous path had room.",
         is_always_there: true,
         figure: Paths(|p| count(p.switches_from_open_path)),
         ..BASE
@@ -44,7 +44,7 @@ pub const METRICS: &[Metric] = &[
         unit: "packets",
         better: Lower,
         least: 10.0,
-        summary: "Packets sent on a further path, too.",
+        summary: "Packets that were also sent on another path.",
         is_always_there: true,
         figure: Paths(|p| count(p.reinjections)),
         ..BASE
@@ -66,7 +66,7 @@ pub const METRICS: &[Metric] = &[
         unit: "bytes",
         better: Lower,
         least: 1500.0,
-        summary: "Most data that waited at once.",
+        summary: "Most data that waited at the receiver behind a gap at the same time.",
         is_always_there: true,
         figure: Paths(|p| count(p.max_out_of_order_bytes)),
         ..BASE
@@ -81,7 +81,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "switches_discard_predicted",
         label: "switches that predict a discard",
-        summary: "Switches for which that paper predicts that a frame is discarded; where one response carries the whole file.",
+        summary: "Switches for which the sticky schedulers' paper predicts that a frame is discarded; only where one response carries the whole file.",
         figure: Paths(|p| count(p.switches_discard_predicted)),
         ..BASE
     },

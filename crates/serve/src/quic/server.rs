@@ -343,11 +343,13 @@ impl Server {
         if session.endpoint.is_established() {
             self.half_open.remove(&id);
         }
-        let has_opened = now < session.opened + self.settings.limits.open_timeout || !self.half_open.contains(&id);
-        if session.is_over() || !has_opened {
+        let is_half_open = self.half_open.contains(&id);
+        let patience = if is_half_open { session.opened + self.settings.limits.open_timeout } else { Time::MAX };
+        if session.is_over() || patience <= now {
             return self.forget(now, id);
         }
-        let due = session.poll_timeout(&self.settings.limits);
+        // A stranger whose packets cannot be opened has no timer of its own.
+        let due = session.poll_timeout(&self.settings.limits).min(patience);
         if let Some(before) = self.due_of.insert(id, due) {
             self.deadlines.remove(&(before, id));
         }

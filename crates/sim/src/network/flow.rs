@@ -1,6 +1,6 @@
 //! A flow: its two endpoints, and its packets in flight.
 
-use super::Routes;
+use super::{ENDLESS, Routes};
 use crate::engine::Owner;
 use crate::multipath::{PathCount, SwitchWatch};
 use crate::packets::PacketLog;
@@ -8,7 +8,7 @@ use crate::window_log::WindowLog;
 use playpath_link::EcnField;
 use playpath_scenario::SenderSpec;
 use playpath_transport::transports::Packet;
-use playpath_transport::{Ecn, Endpoint};
+use playpath_transport::{Ecn, Endpoint, Transport};
 use playpath_units::Time;
 use std::sync::Arc;
 
@@ -127,6 +127,16 @@ impl Flow {
         if self.ended.is_none() {
             self.read_bytes += bytes;
         }
+    }
+
+    /// Refills a bulk sender's buffer. This happens only after its contents were sent, as with an application that is notified: a sender
+    /// whose buffer ran empty is application-limited. Returns whether that lets it send: while a full segment waits, more bytes behind it
+    /// change nothing.
+    pub(super) fn refill(&mut self, end: End) -> bool {
+        let connection = &mut self.ends[end as usize];
+        let is_waiting = connection.has_packet_waiting();
+        connection.write(ENDLESS);
+        !is_waiting
     }
 
     pub fn cc_name(&self) -> &str {

@@ -213,11 +213,21 @@ impl MptcpConnection {
     #[cold]
     fn fail(&mut self, now: Time, path: usize, data_seq: u64) {
         if self.is_contiguous(path) {
+            self.keep_path_0();
             self.report_failure(now, data_seq, 0);
         } else {
             self.subflows.touch(path).failed_seq = Some(data_seq);
             self.drop_path(path);
         }
+    }
+
+    /// Whether further paths may take part: not once a fallback is near, for the plain stream would lack what went over them.
+    pub(super) fn may_join(&self) -> bool {
+        !self.is_fallback && self.failure == Failure::None
+    }
+
+    fn keep_path_0(&mut self) {
+        (1..self.subflows.len()).for_each(|path| self.drop_path(path));
     }
 
     fn report_failure(&mut self, now: Time, data_seq: u64, count: u32) {
@@ -243,7 +253,7 @@ impl MptcpConnection {
         }
         self.is_fallback = true;
         self.announce_at = Time::MAX;
-        (1..self.subflows.len()).for_each(|path| self.drop_path(path));
+        self.keep_path_0();
         self.subflows.touch(0).set_verifying(false);
         self.level.pass_to_tcp();
         self.take_data(now, 0);

@@ -21,7 +21,7 @@ impl MptcpConnection {
     /// A client wants to add `path`. `false`: refused.
     #[cold]
     pub(super) fn take_join(&mut self, path: usize, peer_id: u8, theirs: u32, (nonce, is_backup): (u32, bool)) -> bool {
-        if self.is_fallback || self.peer_key.is_none() || theirs != token(self.config.key) {
+        if !self.may_join() || self.peer_key.is_none() || theirs != token(self.config.key) {
             return false;
         }
         self.open_passive(path);

@@ -348,7 +348,7 @@ impl MptcpConnection {
             return;
         }
         self.signal(path, MptcpOption::AddAddress { address_id, is_echo: true, address, port, mac: 0 });
-        if self.is_client && !self.is_fallback && self.subflows[index].stage == Stage::Idle {
+        if self.is_client && self.may_join() && self.subflows[index].stage == Stage::Idle {
             self.open_active(now, index);
         }
     }

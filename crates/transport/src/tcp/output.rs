@@ -42,6 +42,9 @@ impl Connection {
         if outgoing.flags.contains(Flags::FIN) {
             self.opening.note_fin(self.receiver.is_finished());
         }
+        if outgoing.len > 0 {
+            self.receiver.note_data_sent(now);
+        }
         self.receiver.stamp(out, features.sack);
         if features.counts_marks {
             self.receiver.stamp_marks(out, features.mss);

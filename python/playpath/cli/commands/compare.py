@@ -162,7 +162,7 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
         ]
         console.print_records("the other flows on the path", rows)
     if result.causes:
-        console.out.print("\nwhat held the rate")
+        console.out.print("\nwhat limited the rate")
         for text in _causes([f"{cause.sender}: {cause.sentence}" for cause in result.causes]):
             console.out.print(console.plain(f" {text}"), soft_wrap=not console.out.is_terminal)
     if result.sensitivity is not None:
@@ -197,6 +197,7 @@ def _print_sensitivity(found: Sensitivity) -> None:
             "to": shift.now,
             "leads": shift.leads,
             f"{found.rival} - {found.best}": found.difference_text(shift),
+            "p of no change": format_value(shift.p, 2),
         }
         for shift in found.shifts
     ]

@@ -17,9 +17,8 @@ from playpath.base.worlds import DEFAULT, REAL, is_exact
 from playpath.cli.commands import options
 from playpath.cli.commands.compare import INTERRUPTED, sessions
 from playpath.cli.commands.results import results_folder
-from playpath.papers import NAMES, Options, Sensitivity, StudyResult, run_sensitivity, run_study, study
+from playpath.papers import NAMES, Options, StudyResult, run_study, study
 from playpath.papers.joint_space import Joint, run_joint, sentences
-from playpath.papers.sensitivity import summary
 from playpath.papers.study import Settings
 from playpath.papers.two_worlds import SideBySide, run_side_by_side
 from playpath.run.worlds import SimWorld
@@ -43,15 +42,12 @@ def command(
     seeds: options.Seeds = None,
     jobs: options.Jobs = None,
     quick: Annotated[bool, typer.Option("--quick", help="Short media, three seeds: for a quick look.")] = False,
-    sensitivity: Annotated[
-        bool, typer.Option("--sensitivity", help="Also sweep what the paper leaves unstated (minutes a study).")
-    ] = False,
     joint: Annotated[
         int | None,
         typer.Option(
             "--joint",
             metavar="POINTS",
-            help="Also vary everything unstated together, at this many points (170: 3 to 20 min a study).",
+            help="Also vary what the paper leaves unstated, all together, at this many points (170: 3 to 20 min a study).",
         ),
     ] = None,
     settings: Annotated[
@@ -96,7 +92,7 @@ def command(
             return
         found: list[_Ran] = []
         for one in studies:
-            ran = _run(one, replace(how, folder=root / one), sensitivity, joint)
+            ran = _run(one, replace(how, folder=root / one), joint)
             found.append(ran)
             if not json:
                 print_study(ran)
@@ -120,27 +116,22 @@ class _Ran:
     """The results of one study: always its claims, the rest if requested."""
 
     result: StudyResult
-    swept: Sensitivity | None
     joint: Joint | None
 
 
-def _run(name: str, how: Options, sensitivity: bool, points: int | None) -> _Ran:
+def _run(name: str, how: Options, points: int | None) -> _Ran:
     console.warn_of_other_builds(Store(how.folder / "store").of_other_builds(), "shards", how.folder)
-    swept = joint = None
+    joint = None
     with _timed(name, how) as options:
         result = run_study(study(name), options)
         _stop_if(result.interrupted)
     cut = f", {result.cut} of them cut off before their end" if result.cut else ""
     console.message(f"{name}: {result.table.height} sessions{cut}")
-    if sensitivity:
-        with _timed(f"{name}, sensitivity", how) as options:
-            swept = run_sensitivity(result, options)
-            _stop_if(swept.interrupted)
     if points is not None:
         with _timed(f"{name}, joint", how) as options:
             joint = run_joint(result, points, options)
             _stop_if(joint.interrupted)
-    return _Ran(result, swept, joint)
+    return _Ran(result, joint)
 
 
 @contextmanager
@@ -200,15 +191,15 @@ def _stop_if(interrupted: bool) -> None:
 def _write(ran: _Ran, folder: Path, figures: bool) -> None:
     from playpath.papers.results import save, save_figures
 
-    console.message(f"report: {save(ran.result, folder, ran.swept, ran.joint)}")
+    console.message(f"report: {save(ran.result, folder, ran.joint)}")
     if figures:
-        save_figures(ran.result, folder / "figures", ran.swept, ran.joint)
+        save_figures(ran.result, folder / "figures", ran.joint)
 
 
 def _json(ran: _Ran) -> dict[str, object]:
     scenes = [scene.to_dict() for scene in ran.result.scenes]
-    more = {"sensitivity": ran.swept, "joint": ran.joint}
-    return ran.result.to_dict() | {"today": scenes} | {k: v.to_dict() for k, v in more.items() if v is not None}
+    joint = {} if ran.joint is None else {"joint": ran.joint.to_dict()}
+    return ran.result.to_dict() | {"today": scenes} | joint
 
 
 def print_study(ran: _Ran) -> None:
@@ -216,8 +207,6 @@ def print_study(ran: _Ran) -> None:
     print_claims(ran.result)
     for scene in ran.result.scenes:
         console.out.print(f"[bold]today, {console.plain(scene.name)}[/bold]: {console.plain(scene.says)}")
-    for sentence in summary(ran.swept) if ran.swept else []:
-        console.out.print(f"[bold]sensitivity[/bold] {console.plain(sentence)}")
     for sentence in sentences(ran.joint) if ran.joint else []:
         console.out.print(f"[bold]joint[/bold] {console.plain(sentence)}")
     console.out.print(f"[dim]digest {ran.result.digest[:16]}[/dim]")

@@ -59,7 +59,6 @@ class SocketInfo:
     state: int
     local: tuple[str, int]
     peer: tuple[str, int]
-    inode: int
     cc: str
     info: dict[str, int]
     identity: bytes = field(default=b"", repr=False)
@@ -125,7 +124,6 @@ def _parse(message: bytes) -> SocketInfo:
     _, state = struct.unpack_from("=BB", message, 0)
     local_port, peer_port = struct.unpack_from(">HH", message, 4)
     local, peer = (socket.inet_ntoa(message[at : at + 4]) for at in (8, 24))
-    (inode,) = struct.unpack_from("=I", message, 68)
     cc, info, at = "", {}, 72
     while at + 4 <= len(message):
         length, kind = struct.unpack_from("=HH", message, at)
@@ -137,7 +135,7 @@ def _parse(message: bytes) -> SocketInfo:
         elif kind == _INET_DIAG_INFO:
             info = _tcp_info(value)
         at += (length + 3) & ~3
-    return SocketInfo(state, (local, local_port), (peer, peer_port), inode, cc, info, message[4:52])
+    return SocketInfo(state, (local, local_port), (peer, peer_port), cc, info, message[4:52])
 
 
 def _tcp_info(value: bytes) -> dict[str, int]:

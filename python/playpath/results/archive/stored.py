@@ -1,17 +1,23 @@
 """Checks what an archive says besides its sessions: whatever follows from them is recomputed, and the rest is listed."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
+from playpath.population import PopulationResult
 from playpath.results.archive.bundle import MANIFEST, QUESTION, RESULTS, Manifest, derived_files
 from playpath.results.archive.question import Question, Result
 from playpath.results.comparison import Comparison
 from playpath.results.gather import gather
 from playpath.results.record import Session
+from playpath.scenario import Scenario
+from playpath.scenario.resolved import Document
+from playpath.sweep import SweepResult
+from playpath.sweep.cells import Cell
+from playpath.sweep.result import column_value
 
 ANSWERS = {"comparison": "comparison.json", "sweep": "sweep.json", "population": "population.json"}
 """Kind of result → file with its answer."""
@@ -72,9 +78,69 @@ def _own_account(result: Result, question: Question) -> dict[str, object]:
     }
 
 
+def wrong_choice(result: Result, question: Question, cells: Sequence[Cell]) -> Iterator[str]:
+    """Sessions that are missing or occur more often than once: leaving some out, or counting some twice, is choosing the answer.
+
+    Every sender was played at all points with all seeds, apart from those that left a race: they have the first of them.
+    """
+    run, is_race = question.scenario["run"], result.most is not None
+    played: dict[int, dict[str, list[int]]] = {}
+    for cell in cells:
+        played.setdefault(cell.point, {}).setdefault(cell.variant.sender, []).append(cell.seed)
+    for point, senders in sorted(played.items()):
+        for sender, seeds in senders.items():
+            first, count = int(run.get("first_seed", 1)), len(seeds) if is_race else int(run["seeds"])
+            asked = range(first, first + count)
+            if isinstance(result, PopulationResult):
+                asked = result.population.seeds(point)
+            if len(seeds) != len(asked) or sorted(seeds) != list(asked):
+                yield f"point {point}, {sender}: was played with other seeds than {asked[0]} to {asked[-1]}, each once"
+    if (missing := _missing(result, len(question.points), played)) is not None:
+        yield f"point {missing}: no session of it is among the results"
+    everybody = Scenario.stored(cast("Document", question.scenario), None).senders
+    before = None
+    for point, senders in sorted(played.items()):
+        is_whole = len(senders) == len(everybody)  # their names may differ from point to point
+        if not (is_whole if before is None else senders.keys() <= before):
+            yield f"point {point}: {len(senders)} of {len(everybody)} senders were played"
+        before = senders.keys() if is_race and isinstance(result, PopulationResult) else None
+
+
+def _missing(result: Result, points: int, played: Collection[int]) -> int | None:
+    """The first point without a session. Paths of a population on which a session failed are left out."""
+    end, left_out = points, pl.Series(dtype=pl.Int64)
+    if isinstance(result, PopulationResult):
+        end = result.population.paths if result.most is None else max(played) + 1
+        left_out = result.failed["path"]
+    known = {*played, *left_out}
+    return next((point for point in range(end) if point not in known), None)
+
+
+def wrong_columns(result: Result, question: Question, cells: Sequence[Cell], version: str) -> Iterator[str]:
+    """Columns of a table of cells that say of a session what the question does not."""
+    if isinstance(result, Comparison):
+        return
+    told: dict[str, list[object]] = {
+        "cell": [cell.id for cell in cells],
+        "cc": [cell.variant.cc for cell in cells],
+        "scenario_sha256": [cell.variant.sha256 for cell in cells],
+        "engine_version": [version for _ in cells],
+    }
+    for key in result.keys if isinstance(result, SweepResult) else ():
+        told[key] = [column_value(question.points[cell.point].get(key)) for cell in cells]
+    follows = pl.DataFrame(
+        {name: column for name, column in told.items() if name in result.table.columns}, strict=False
+    )
+    for name in follows.columns:
+        if follows[name].to_list() != result.table[name].to_list():
+            yield f"sessions: `{name}` does not follow from {QUESTION}"
+
+
 def wrong_parts(result: Comparison, again: Sequence[Session]) -> Iterator[str]:
     """Flows, links and warnings of a comparison that differ from those of its repeated sessions."""
     made = gather(result.scenario, result.world, list(again), interrupted=False)
+    if _rows(result.table.select(pl.col("^cc$"))) != _rows(made.table.select("cc")):
+        yield "sessions.parquet: `cc` does not match the sessions"
     for name in ("flows", "links"):
         if _rows(getattr(result, name)) != _rows(getattr(made, name)):
             yield f"{name}.parquet: does not match the sessions"

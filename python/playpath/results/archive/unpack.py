@@ -1,5 +1,6 @@
 """Open an untrusted archive: nothing is written outside its folder, and its size is bounded."""
 
+import errno
 import hashlib
 import json
 import stat
@@ -9,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import cast
 
-from playpath.base.errors import InputError
+from playpath.base.errors import InputError, RunError
+from playpath.base.files import is_special
 from playpath.results.archive.bundle import FORMAT, MANIFEST, Manifest
 
 MAX_FILES = 10_000
@@ -21,6 +23,8 @@ _VERSIONS = ("playpath_version", "engine_version")
 
 def unpack(archive: Path, folder: Path) -> Manifest:
     """Unpack an archive into an empty folder, check every file against its SHA-256, and return the manifest."""
+    if is_special(archive):
+        raise InputError(f"{archive}: is a device, a pipe or a socket; give an archive of `playpath export`")
     try:
         with zipfile.ZipFile(archive) as opened:
             entries = {entry.filename: entry for entry in _safe(opened)}
@@ -34,6 +38,8 @@ def unpack(archive: Path, folder: Path) -> Manifest:
         raise InputError(f"{archive}: no such file; give an archive of `playpath export`") from None
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+            raise RunError(f"cannot unpack {archive} in {folder.parent}: {reason}") from None
         raise InputError(f"{archive}: is not a playpath archive, or damaged ({reason})") from None
     return manifest
 

@@ -21,7 +21,15 @@ from playpath.base.worlds import DEFAULT, is_exact, named
 from playpath.population import PopulationResult
 from playpath.results.archive.bundle import MANIFEST, QUESTION, RESULTS, Manifest
 from playpath.results.archive.question import Question, Result
-from playpath.results.archive.stored import ANSWERS, not_verified, wrong_answer, wrong_files, wrong_parts
+from playpath.results.archive.stored import (
+    ANSWERS,
+    not_verified,
+    wrong_answer,
+    wrong_choice,
+    wrong_columns,
+    wrong_files,
+    wrong_parts,
+)
 from playpath.results.comparison import Comparison
 from playpath.results.record import Session
 from playpath.run.own import sources
@@ -100,7 +108,10 @@ def verify(
         question, result = _read(folder, load, manifest)
         wrong = [] if note else list(wrong_answer(folder, result, question))
         wrong += wrong_files(folder, result, question, manifest, is_answer_checked=not note)
-        cells = [cell for cell, _ in question.cells(result.table, manifest["made_with"]["engine_version"])]
+        version = manifest["made_with"]["engine_version"]
+        cells = [cell for cell, _ in question.cells(result.table, version)]
+        wrong += wrong_choice(result, question, cells)
+        wrong += [] if note else wrong_columns(result, question, cells, version)
     except PlaypathError:
         raise
     except Exception as error:  # a damaged file may raise anything
@@ -110,7 +121,8 @@ def verify(
     if isinstance(result, Comparison) and not note:
         wrong += _wrong_parts(result, again)
     rows = result.table.to_dicts()
-    found = [_difference(cell, row, one) for cell, row, one in zip(cells, rows, again, strict=True)]
+    names = None if note else result.metric_names
+    found = [_difference(cell, row, one, names) for cell, row, one in zip(cells, rows, again, strict=True)]
     differing = [text for text in found if text]
     left = not_verified(manifest, question.kind, is_answer_checked=not note)
     if isinstance(result, Comparison) and result.sensitivity is not None and not note:
@@ -178,15 +190,22 @@ def _again(cell: Cell, *, is_whole: bool) -> _Again:
     return _Again(digest, metrics)
 
 
-def _difference(cell: Cell, row: Mapping[str, Any], again: _Again) -> str:
-    """How a session differs from the stored one; empty if it does not."""
+def _difference(cell: Cell, row: Mapping[str, Any], again: _Again, names: Sequence[str] | None) -> str:
+    """How a session differs from the stored one; empty if it does not.
+
+    `names`: the table's metrics, which are to be those of the session; None if another version may have had others.
+    """
     place = "".join(f"{name} {row[name]}, " for name in ("point", "path") if name in row)
     where = f"{place}{cell.variant.sender}, seed {cell.seed}"
     if again.digest is None or row["digest"] is None:
         if again.digest == row["digest"]:
             return ""
         return f"{where}: {f'fails now ({again.error})' if again.digest is None else 'failed then, and does not now'}"
-    for name, value in again.metrics.items():
-        if name in row and row[name] != value:
-            return f"{where}: {metric(name).label} was {format_value(row[name])}, is {format_value(value)} {metric(name).unit}".rstrip()
+    if row.get("error") is not None:
+        return f"{where}: is told as failed, and does not fail"
+    compared = again.metrics.keys() & row.keys() if names is None else dict.fromkeys([*again.metrics, *names])
+    for name in compared:
+        was, now = row.get(name), again.metrics.get(name)
+        if was != now:
+            return f"{where}: {metric(name).label} was {format_value(was)}, is {format_value(now)} {metric(name).unit}".rstrip()
     return "" if again.digest == row["digest"] else f"{where}: the record differs, but no metric does"

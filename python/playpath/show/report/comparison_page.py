@@ -234,7 +234,17 @@ def _sensitivity(result: Comparison) -> str:
     if found is None:
         return ""
     rows = [
-        [*map(escape, (shift.setting, shift.was, shift.now, shift.leads)), escape(found.difference_text(shift))]
+        [
+            escape(t)
+            for t in (
+                shift.setting,
+                shift.was,
+                shift.now,
+                shift.leads,
+                found.difference_text(shift),
+                format_value(shift.p, 2),
+            )
+        ]
         for shift in found.shifts
     ]
     entry = metric(found.metric)
@@ -244,6 +254,7 @@ def _sensitivity(result: Comparison) -> str:
         "to",
         "leads",
         f"{escape(entry.label)}, {escape(found.rival)} minus {escape(found.best)}",
+        "p of no change",
     ]
     note = f"{found.sentence} One setting at a time, {found.seeds} seeds each, the same as here."
     return html.section(

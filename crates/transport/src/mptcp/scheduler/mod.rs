@@ -316,7 +316,7 @@ const WHEN_FULL: ParamSpec = ParamSpec::word(
     "when_full",
     "next",
     &["next", "wait"],
-    "the path wanted has a full window: take the next one, or wait for it (for study)",
+    "if the window of the wanted path is full: take the next path, or wait for it (for study)",
 );
 
 const STATE_DRIVEN: ParamSpec = ParamSpec::flag(

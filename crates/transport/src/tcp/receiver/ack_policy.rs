@@ -6,12 +6,14 @@
 //! 40 ms, but at once when the reader has read everything and a segment had PSH or was smaller than the largest (`tcp_measure_rcv_mss`,
 //! `tcp_cleanup_rbuf`), or when more arrives in the last quarter of the delay (`tcp_send_delayed_ack`); after a gap the first three
 //! segments at once, the others together after a twentieth of the RTT, at most a millisecond (`__tcp_ack_snd_check`, "compressed"
-//! SACKs).
+//! SACKs). An end that answers within 40 ms of data is interactive ("ping-pong" mode, `tcp_event_data_sent`): its ACKs, quick or for PSH,
+//! wait for its own data, until a duplicate comes or the delay passes without any.
 //! Differences from Linux:
 //! 1. The timer of compressed SACKs always uses its slack of 100 us, as it does on a machine with nothing else to do.
 //! 2. When a segment that starts a third or later block arrives while SACKs are waiting, one ACK reports both at once; Linux sends the
 //!    waiting one and delays the ACK of the segment.
 //! 3. Segments above a gap do not cause a quick ACK by letting the receive window grow.
+//! 4. The delay is constant, and with it the time within which an answer counts (Linux `ato`); a mark does not start quick ACKs.
 //!
 //! Tested here and by the packet scripts `delayed_ack_*.pkt` and `sack_compression.pkt`.
 
@@ -55,6 +57,8 @@ pub(crate) struct AckPolicy {
     has_arrived: bool,
     /// A segment with PSH, or a small one, waits for its ACK (Linux `ICSK_ACK_PUSHED`).
     is_pushed: bool,
+    /// It has answered what arrived, so ACKs can wait for its data (Linux `pingpong`).
+    is_interactive: bool,
 }
 
 impl AckPolicy {
@@ -80,6 +84,7 @@ impl AckPolicy {
             last_arrival: Time::ZERO,
             has_arrived: false,
             is_pushed: false,
+            is_interactive: false,
         }
     }
 
@@ -106,7 +111,7 @@ impl AckPolicy {
     /// See [`on_read`](Self::on_read).
     pub fn waits_for_reader(&self, all: bool) -> bool {
         let is_held_back = self.is_linux && self.waiting_bytes > self.full_segment;
-        is_held_back || (all && self.is_pushed)
+        is_held_back || (all && self.is_pushed && !self.is_interactive)
     }
 
     /// Data arrived in order; [`schedule`](Self::schedule) comes next.
@@ -118,10 +123,22 @@ impl AckPolicy {
         self.is_pushed |= self.is_linux && (is_push || bytes < self.full_segment);
     }
 
+    /// Own data leave.
+    #[inline]
+    pub fn on_data_sent(&mut self, now: Time) {
+        self.is_interactive |=
+            self.is_linux && self.has_arrived && now.saturating_since(self.last_arrival) < self.delay;
+    }
+
+    #[inline]
+    fn is_quick(&self) -> bool {
+        self.quick_left > 0 && !self.is_interactive
+    }
+
     /// Whether the time of the next ACK of in-order data depends on the window.
     #[inline]
     pub fn asks_for_window(&self) -> bool {
-        self.is_linux && self.quick_left == 0 && self.waiting_bytes > self.full_segment
+        self.is_linux && !self.is_quick() && self.waiting_bytes > self.full_segment
     }
 
     /// Schedule the ACK of in-order data. `is_open`: the window matters, and one at least as large as the last can be advertised;
@@ -129,7 +146,7 @@ impl AckPolicy {
     #[inline]
     pub fn schedule(&mut self, now: Time, is_open: bool) {
         let may_wait =
-            if self.is_linux { self.quick_left == 0 && !is_open } else { self.waiting_bytes < 2 * self.full_segment };
+            if self.is_linux { !self.is_quick() && !is_open } else { self.waiting_bytes < 2 * self.full_segment };
         let delay = if may_wait { self.delay } else { Duration::ZERO };
         let is_about_to_leave = self.is_linux && self.deadline <= now + delay / 4;
         if delay.is_zero() || is_about_to_leave {
@@ -150,7 +167,7 @@ impl AckPolicy {
     /// given; waiting SACKs are sent when a third block must be reported (`is_crowded`).
     pub fn on_gap(&mut self, now: Time, next: u64, rtt: Option<Duration>, is_crowded: bool) {
         self.has_new_data = true;
-        let Some(rtt) = rtt.filter(|_| self.is_linux && self.quick_left == 0) else {
+        let Some(rtt) = rtt.filter(|_| self.is_linux && !self.is_quick()) else {
             self.is_due = true;
             return;
         };
@@ -173,6 +190,7 @@ impl AckPolicy {
     pub fn on_duplicate(&mut self) {
         self.is_due = true;
         self.quick_left = QUICK_ACKS;
+        self.is_interactive = false;
     }
 
     /// Data arrived: the first data, and the first after a pause of the sender, starts quick ACKs.
@@ -203,6 +221,7 @@ impl AckPolicy {
 
     pub fn handle_timeout(&mut self, now: Time) {
         if self.deadline() <= now {
+            self.is_interactive &= self.deadline > now;
             self.is_due = true;
             (self.deadline, self.sack_deadline) = (Time::MAX, Time::MAX);
         }

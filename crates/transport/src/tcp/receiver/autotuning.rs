@@ -8,6 +8,7 @@
 //! 1. Data read is counted at the time of the last arrival.
 //! 2. Memory per segment is that of a TUN device: payload takes 160/256 of it.
 //! 3. With timestamps, the round trip is measured only by them, not also by how fast windows fill.
+//! 4. The first round is over with the first sample; Linux counts it from the end of the handshake.
 //!
 //! Units: bytes of payload. Tested here; the packet scripts see it through `delayed_ack_*.pkt`.
 

@@ -5,7 +5,6 @@
 //! Differences from Linux:
 //! 1. The buffer is counted in payload bytes, not in memory of socket buffers. With Linux's delayed ACKs it grows as Linux's does
 //!    (`autotuning.rs`) up to the configured size.
-//! 2. No "ping-pong" mode: answering does not end quick ACKs.
 //!
 //! Units: stream offsets; a FIN counts one. Tested by the packet scripts and the stream property test.
 
@@ -371,10 +370,9 @@ impl Receiver {
             return;
         }
         let is_drained = next == self.read;
-        // All segments of a subflow take Linux's slow path, where a segment without data uses up its echo: later segments with the same
-        // echo give no sample.
-        let (mss, bare_echo, is_own_window) = (self.mss, self.bare_echo, self.is_own_window);
-        let is_known = |timestamps: &Timestamps| !is_own_window && timestamps.echo / 1000 == bare_echo;
+        // A segment without data uses up its echo: later ones with the same give no sample (Linux `rcv_rtt_last_tsecr`).
+        let (mss, bare_echo) = (self.mss, self.bare_echo);
+        let is_known = |timestamps: &Timestamps| timestamps.echo / 1000 == bare_echo;
         let (expected, advertised_window) = (self.next(), self.advertised_window);
         let tuning = self.tuning();
         tuning.note_arrival(now);
@@ -485,6 +483,11 @@ impl Receiver {
         self.is_window_current = !is_crowded;
     }
 
+    #[inline]
+    pub fn note_data_sent(&mut self, now: Time) {
+        self.ack.on_data_sent(now);
+    }
+
     /// A segment arrived after the sender's idle time (Linux re-enters quick ACKs).
     pub fn note_arrival(&mut self, now: Time, rto: Duration) {
         self.ack.note_arrival(now, rto);
@@ -504,22 +507,22 @@ impl Receiver {
     fn right_edge(&self) -> u64 {
         if let Some(window) = self.linux_window() {
             // Linux keeps a window that would shrink and rounds it up as well (`tcp_select_window`): each ACK moves the edge a little.
-            return self.next() + window.max(self.window().next_multiple_of(self.granularity()));
+            return self.next() + window.max(self.round_up(self.window()));
         }
         let edge = self.read + self.buffer;
         let step = (self.buffer / 2).min(u64::from(self.mss));
         if edge >= self.advertised + step { edge } else { self.advertised }
     }
 
-    /// Unit of the window scale: Linux's windows are multiples of it.
-    fn granularity(&self) -> u64 {
-        1 << window_scale(self.buffer, self.is_tuned)
+    /// To the unit of the window scale, of which Linux's windows are multiples; without a division, since each segment asks.
+    fn round_up(&self, window: u64) -> u64 {
+        let below = (1 << window_scale(self.buffer, self.is_tuned)) - 1;
+        (window + below) & !below
     }
 
     /// The window that Linux would choose now, regardless of the last one: a multiple of the window scale's unit (`__tcp_select_window`).
     fn linux_window(&self) -> Option<u64> {
-        self.tuned_window(|tuning| tuning.window(self.held(), self.mss))
-            .map(|window| window.next_multiple_of(self.granularity()))
+        self.tuned_window(|tuning| tuning.window(self.held(), self.mss)).map(|window| self.round_up(window))
     }
 
     /// Whether a window as wide as the last one can be advertised now.

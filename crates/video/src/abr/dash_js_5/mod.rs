@@ -47,7 +47,7 @@ pub(super) static ENTRY: AbrEntry = AbrEntry {
 };
 
 const PARAMS: &[ParamSpec] = &[
-    ParamSpec::word("rules", "dynamic", &["dynamic", "throughput", "bola"], "which of the two main rules are active"),
+    ParamSpec::word("rules", "dynamic", &["dynamic", "throughput", "bola"], "which of the two main rules is active"),
     ParamSpec::number("switch_on", 12.0, (1.0, 600.0), "s", "buffer level from which BOLA decides; until half of it"),
     ParamSpec::number(
         "target",
