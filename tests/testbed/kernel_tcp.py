@@ -92,6 +92,7 @@ class _Setting:
     send_buffer: int | None = None
     has_timestamps: bool = True
     has_ecn: bool = False
+    cc: str = "reno"
 
 
 def _setting(words: Sequence[str]) -> _Setting:
@@ -118,7 +119,8 @@ def _note_sysctl(setting: _Setting, key: str, value: str) -> bool:
         case "detection":
             setting.sysctls["net/ipv4/tcp_early_retrans"] = "3" if value == "rack" else "0"  # no tail loss probe
         case "cc":
-            return value in ("newreno", "fixed")
+            setting.cc = {"newreno": "reno", "fixed": "reno"}.get(value, value)
+            return setting.cc in ("reno", "cubic", "bbr")
         case _:
             return key in ("recovery", "delayed_ack", "limited_transmit", "counts_window_updates")
     setting.has_timestamps &= (key, value) != ("timestamps", "off")
@@ -198,6 +200,7 @@ class Kernel:
         if self._setting.nodelay:
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._setting.cc.encode())
         end.setblocking(False)
         end.bind((_KERNEL, _PORT))
         if is_active:
