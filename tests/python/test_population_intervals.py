@@ -208,7 +208,7 @@ def test_the_paths_that_would_settle_an_open_comparison_settle_about_half_of_the
             continue
         result = SimpleNamespace(
             units=60, population=SimpleNamespace(max_units=1e9), most=None, senders=range(senders),
-            judged=lambda *pair, network: SimpleNamespace(score=first), over_units=lambda values: (values, np.ones(60)),
+            judged=lambda *pair, network, score=first: SimpleNamespace(score=score), over_units=lambda values: (values, np.ones(60)),
             doubt=lambda values: 0.0, _relation=lambda *pair, network: "open", _p_corrected=dict.fromkeys(range(tests), 1.0),
         )  # fmt: skip
         more = PopulationResult._more_paths(result, "one", "other")

@@ -735,7 +735,7 @@ def test_a_sender_alone_has_means_and_no_best(tmp_path, capsys):
     assert not result.is_comparison
     print_sweep(result)
     printed = capsys.readouterr().out
-    assert "bbr was played alone: there is nothing to compare it with" in printed
+    assert "bbr was played alone: there is nothing to compare with" in printed
     assert "best" not in printed
     assert result.means()["goodput_mbps"].to_list() == [
         pytest.approx(part["goodput_mbps"].mean()) for part in result.table.partition_by("point", maintain_order=True)

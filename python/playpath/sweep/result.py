@@ -64,8 +64,9 @@ class SweepResult(Tabular):
     @property
     def alone(self) -> str:
         """Why there is no best, if each point has a single sender."""
-        names = ", ".join(self.table["sender"].unique(maintain_order=True))
-        return f"{names} was played alone: there is nothing to compare it with; name senders with `cc` in the design, or with --cc"
+        names = self.table["sender"].unique(maintain_order=True).to_list()
+        alone = f"{names[0]} was played alone" if len(names) == 1 else f"{', '.join(names)} were each played alone"
+        return f"{alone}: there is nothing to compare with; name senders with `cc` in the design, or with --cc"
 
     @cached_property
     def varied(self) -> list[str]:
