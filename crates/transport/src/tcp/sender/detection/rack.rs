@@ -43,8 +43,8 @@ pub(crate) struct Rack {
 }
 
 impl Rack {
-    /// A packet was delivered (§6.2 steps 1 to 3); whether it is an original that others overtook. `is_ambiguous`: it was retransmitted, and judging by the RTT, the ACK may be for
-    /// an earlier transmission.
+    /// A packet was delivered (§6.2 steps 1 to 3); whether it is an original that others overtook. `is_ambiguous`: it was retransmitted, and
+    /// judging by the RTT, the ACK may be for an earlier transmission.
     pub fn on_delivered(&mut self, now: Time, packet: &SentPacket, is_ambiguous: bool) -> bool {
         let end = packet.end();
         if end > self.fack {
