@@ -165,14 +165,14 @@ def test_a_value_that_the_kernel_does_not_hold_is_refused_by_name() -> None:
     for cc, reported in [
         (
             {"name": "vegas", "alpha": 0.0125},
-            "`alpha` = 0.0125 .* vegas takes; allowed: 0 to 1000 packets in steps of 0.001",
+            "`alpha` = 0.0125 .* vegas; allowed: 0 to 1000 packets in steps of 0.001",
         ),
-        ({"name": "ccp", "max_cwnd": 2e6}, "`max_cwnd` = 2000000 .* ccp takes; allowed: 10 to 1048576 packets"),
+        ({"name": "ccp", "max_cwnd": 2e6}, "`max_cwnd` = 2000000 .* ccp; allowed: 10 to 1048576 packets"),
         (
             {"name": "ccp", "capacity": 1e8},
             "`capacity` = 100000000 .* allowed: 1 to 4000000 packets/s in steps of 0.001",
         ),
-        ({"name": "cubic", "beta": 0.8}, "`beta` = 0.8 .* cubic takes; allowed: only 0.7"),
+        ({"name": "cubic", "beta": 0.8}, "`beta` = 0.8 .* cubic; allowed: only 0.7"),
     ]:
         with pytest.raises(UnsupportedError, match=reported):
             with_cc(**cc)
