@@ -1,7 +1,7 @@
 //! IP packets as links see them. Sizes are those of the IP packet.
 
 use crate::flows::FlowMark;
-use playpath_link::{DropCause, EcnField, Packet};
+use playpath_link::{EcnField, Packet};
 use playpath_transport::codec;
 
 pub struct IpPacket {
@@ -30,7 +30,7 @@ impl Packet for IpPacket {
         codec::set_ecn_bits(&mut self.bytes, field as u8);
     }
 
-    fn handle_drop(self, _cause: DropCause) {
+    fn handle_drop(self) {
         if let Some(flow) = &self.flow {
             flow.note_drop();
         }

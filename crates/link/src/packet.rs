@@ -1,6 +1,5 @@
 //! The interface of packets to a link.
 
-use crate::DropCause;
 use crate::ecn::EcnField;
 
 /// Anything that can cross a [`Link`](crate::Link). Packets are moved, never cloned.
@@ -28,10 +27,9 @@ pub trait Packet {
         matches!(self.ecn(), EcnField::Ect1 | EcnField::Ce)
     }
     /// The link drops this packet, and keeps no log of drops itself. Does nothing but drop it by default.
-    fn handle_drop(self, cause: DropCause)
+    fn handle_drop(self)
     where
         Self: Sized,
     {
-        let _ = cause;
     }
 }

@@ -90,7 +90,7 @@ impl<P: Packet> Store<P> {
         self.drops.count(cause, packet.wire_bytes());
         match &mut self.dropped {
             Some(dropped) => dropped.push(Dropped { arrival, cause, packet }),
-            None => packet.handle_drop(cause),
+            None => packet.handle_drop(),
         }
     }
 

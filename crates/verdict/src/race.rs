@@ -13,7 +13,8 @@
 //!   ends;
 //! - *open* otherwise.
 //!
-//! A value that is missing is as much worse as any can be. `docs/decisions/race.md` has the simulations, `tests/python/test_race.py` repeats them.
+//! A value that is missing is as much worse as any can be. `docs/decisions/race.md` has the simulations, `tests/python/test_race.py` repeats
+//! them.
 
 use crate::betting::Sample;
 use crate::criteria::GUARD;

@@ -126,8 +126,10 @@ def is_special(path: Path) -> bool:
 def read_text(path: Path, *, where: str = "", remedy: str = "") -> str:
     """Read the text of a regular file; others are refused."""
     try:
-        if path.exists() and not path.is_file():
-            reason = "is a folder" if path.is_dir() else "is a device, a pipe or a socket"
+        if path.is_dir():
+            reason = "is a folder"
+        elif is_special(path):
+            reason = "is a device, a pipe or a socket"
         elif path.stat().st_size > _MAX_BYTES:
             reason = f"is larger than {_MAX_BYTES // 10**6} MB"
         else:

@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import json
 import math
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -40,7 +39,7 @@ from playpath.population.judging import Judgement, judge
 from playpath.population.raced import Scores
 from playpath.population.sets import VIEWER
 from playpath.population.spec import Population
-from playpath.population.versus import ALIKE, LEVEL, Relation, Versus, relation
+from playpath.population.versus import ALIKE, LEVEL, Relation, Versus, more_units, relation
 from playpath.results.effects import Effect, pairs
 
 LEVELS = np.array([0.5, 0.75, 0.95, 0.99])
@@ -285,8 +284,7 @@ class PopulationResult(Tabular):
             p = net_interval(values[each], weights[each], doubt).p or 0.0
             return relation(values[each], weights[each], tests * p, doubt, len(self.senders)) != "open"
 
-        settled = bisect_left(range(stats.MAX_RUNS), True, lo=len(values) + 1, key=is_settled)
-        return settled - len(values) if settled < stats.MAX_RUNS else None
+        return more_units(len(values), is_settled)
 
     @cached_property
     def ranking(self) -> list[str]:

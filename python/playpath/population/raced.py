@@ -10,15 +10,13 @@ them alone, and the uncertainty from the few sessions of each (`Scores.doubt`) i
 """
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from playpath import _engine
-from playpath.judge import stats
 from playpath.population.intervals import Estimate
-from playpath.population.versus import ALIKE, Relation
+from playpath.population.versus import ALIKE, Relation, more_units
 
 RULE = (
     "a quarter more paths at each look, until the best is decided or the most paths are reached; senders proven worse stop early; "
@@ -76,14 +74,12 @@ class Scores:
 
     def more(self, wanted: float) -> int | None:
         """Further units that would settle the comparison if they are like these."""
-        number = len(self.values)
 
         def is_settled(units: int) -> bool:
             values, weights = np.resize(self.values, units), np.resize(self.weights, units)
             return replace(self, values=values, weights=weights, of=None).relation(wanted) != "open"
 
-        settled = bisect_left(range(stats.MAX_RUNS), True, lo=number + 1, key=is_settled)
-        return settled - number if settled < stats.MAX_RUNS else None
+        return more_units(len(self.values), is_settled)
 
     @property
     def _mean(self) -> float:

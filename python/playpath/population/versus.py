@@ -1,11 +1,13 @@
 """The comparison of two senders over a population's viewers: what the figures prove, and at which level."""
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from playpath.judge.stats import MAX_RUNS
 from playpath.population.intervals import Estimate, alike_interval
 
 Relation = Literal["better", "worse", "alike", "open"]
@@ -14,6 +16,12 @@ ALIKE = 0.05
 """A net benefit up to this, either way, is too small to change a sender for."""
 LEVEL = 0.05
 """Level at which a population is decided if it is not a race (`raced.py`)."""
+
+
+def more_units(units: int, is_settled: Callable[[int], bool]) -> int | None:
+    """How many more units settle a comparison; None if it takes more than `MAX_RUNS` in all."""
+    settled = bisect_left(range(MAX_RUNS), True, lo=units + 1, key=is_settled)
+    return settled - units if settled < MAX_RUNS else None
 
 
 def relation(scores: np.ndarray, weights: np.ndarray, p: float, doubt: float = 0.0, senders: int = 2) -> Relation:

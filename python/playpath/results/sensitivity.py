@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from playpath.base.metrics import format_value, metric
+from playpath.judge.stats import SIGNIFICANCE
 
-LEVEL = 0.05
 _MAX_LISTED = 2
 """Number of settings that the sentence names."""
 _WEIGHTS = {"beaten": 2, "passed": 1, "stays": 0}
@@ -37,7 +37,7 @@ class Shift:
 
     @property
     def is_proven(self) -> bool:
-        return self.p < LEVEL
+        return self.p < SIGNIFICANCE
 
 
 @dataclass(frozen=True)
