@@ -97,6 +97,13 @@ def test_looks_are_fixed_before_the_start():
         playpath.compare(SMALL, seeds=4, until_decided=4)
 
 
+def test_an_unknown_argument_is_named():
+    with pytest.raises(playpath.InputError, match="most: is an option of the command line; in Python, until_decided=N"):
+        playpath.compare(SMALL, most=4)
+    with pytest.raises(playpath.InputError, match='unknown argument "seed"; did you mean "seeds"'):
+        playpath.compare(SMALL, seed=4)
+
+
 RATES = ["4.6 Mbit/s", "4.7 Mbit/s", "0.6 Mbit/s"]
 BEATEN = "rate 0.6 Mbit/s"
 

@@ -16,7 +16,7 @@ from playpath.base.parallel import check_jobs
 from playpath.base.progress import Progress
 from playpath.judge.evidence import ladder
 from playpath.judge.race import MAX
-from playpath.scenario import Choices, Scenario, own_code
+from playpath.scenario import Choices, Scenario, check_choices, own_code
 from playpath.sweep.cells import Cell, cells
 from playpath.sweep.design import Design, load_design
 from playpath.sweep.executors import Place, place
@@ -67,6 +67,7 @@ def sweep(
     Returns:
         The result; after Ctrl-C `interrupted` is set, and the same call resumes.
     """
+    check_choices(senders, sweep)
     if not isinstance(design, Design):
         design = load_design(design, seeds=seeds, **senders)
     loaded: Design = design
