@@ -91,10 +91,10 @@ def code_for_workers(scenario: Scenario) -> tuple[str, ...]:
     """Folders in which workers find the user's own code."""
     if not own_code(scenario.resolved):
         return ()
-    from playpath.run import own
+    from playpath.run.own import require_importable, sources
 
-    own.require_importable(scenario)
-    return own.folders()
+    require_importable(scenario)
+    return sources.folders()
 
 
 def _report(progress: Progress, plan: _Plan, done: int) -> None:
