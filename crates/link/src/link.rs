@@ -208,8 +208,9 @@ impl<P: Packet> Link<P> {
     #[inline]
     pub fn poll_place(&mut self, now: Time) -> Option<(Time, Place)> {
         let now = self.catch_up(now);
-        if let Some(passage) = &self.passage {
-            return passage.delivery(now).map(|delivery| (delivery, Place(0)));
+        if self.passage.is_some() {
+            // What is lost has left by now, so this is a delivery.
+            return (self.timeout <= now).then_some((self.timeout, Place(0)));
         }
         let output = self.line.pop(now);
         self.update_timeout();
@@ -246,8 +247,9 @@ impl<P: Packet> Link<P> {
     #[inline]
     pub fn release(&mut self, Place(slot): Place) {
         let Some(passage) = &mut self.passage else { return self.store.release(slot) };
-        self.delivered.add_packet(passage.first().wire_bytes());
-        passage.pop();
+        if let Some(packet) = passage.pop() {
+            self.delivered.add_packet(packet.wire_bytes());
+        }
         self.update_timeout();
     }
 

@@ -86,15 +86,6 @@ impl<P: Packet> Passage<P> {
         })
     }
 
-    /// When the first packet is handed out, if that is not after `now`; what is lost has left the passage by its departure.
-    #[inline]
-    pub(crate) fn delivery(&self, now: Time) -> Option<Time> {
-        match self.packets.front()?.fate {
-            Fate::Delivered(delivery) if delivery <= now => Some(delivery),
-            _ => None,
-        }
-    }
-
     #[inline]
     pub(crate) fn first(&self) -> &P {
         &self.packets[0].packet

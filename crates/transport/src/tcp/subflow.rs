@@ -18,13 +18,13 @@ impl Connection {
     /// Whether TCP accepts the segment by sequence number, timestamp and ACK: only then are its options processed. Changes nothing.
     pub(crate) fn accepts(&self, now: Time, segment: &Segment) -> bool {
         let [is_syn, is_rst, is_ack] = [Flags::SYN, Flags::RST, Flags::ACK].map(|flag| segment.flags.contains(flag));
-        let acks_syn = is_ack && segment.ack == self.config().isn.wrapping_add(1);
+        let acks_syn = || is_ack && segment.ack == self.config().isn.wrapping_add(1);
         let is_in_place = || self.receiver.is_acceptable(segment) || self.receiver.is_last_again(segment);
         match self.state {
             State::Listen => true,
-            State::SynSent => acks_syn || !is_ack,
+            State::SynSent => acks_syn() || !is_ack,
             _ if is_rst => self.receiver.is_next(segment),
-            State::SynReceived => is_syn || acks_syn, // regardless of its sequence number: a probe of a closed window has the keys as well
+            State::SynReceived => is_syn || acks_syn(), // regardless of its sequence number: a probe of a closed window has the keys as well
             State::TimeWait | State::Closed => is_in_place(),
             State::Established => {
                 let is_plausible = !is_syn && is_ack && self.sender.is_plausible_ack(segment.ack);

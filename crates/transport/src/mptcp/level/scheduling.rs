@@ -51,8 +51,8 @@ impl DataLevel {
     /// Whether chunks held by paths may have to be copied to others, once all written data are scheduled.
     #[inline]
     pub(super) fn may_send_spare(&self) -> bool {
-        let is_held_up = self.is_writer_waiting && self.is_writer_held_up().is_some();
-        (is_held_up || self.scheduler.wants_copies(Duration::MAX)) && self.has_outstanding()
+        let is_held_up = || self.is_writer_waiting && self.is_writer_held_up().is_some();
+        self.has_outstanding() && (is_held_up() || self.scheduler.wants_copies(Duration::MAX))
     }
 
     /// All written data are scheduled: copy chunks held by paths to others.

@@ -142,7 +142,8 @@ impl Sender {
         if !is_retransmitting && self.stream.unsent() == 0 && !has_last_resort && !self.stream.is_fin_due() {
             return None;
         }
-        let has_room = f64::from(self.counted_in_flight()) + 1.0 <= self.send_window();
+        let window = self.send_window();
+        let has_room = f64::from(self.counted_in_flight()) + 1.0 <= window;
         if is_retransmitting {
             let index = self.scoreboard.next_awaiting().filter(|_| has_room || self.recovery.is_forced())?;
             return Some(Choice::Retransmit(index));
@@ -151,7 +152,7 @@ impl Sender {
             return None;
         }
         if let Some(piece) = self.next_piece() {
-            self.is_deferred = self.should_defer(now);
+            self.is_deferred = self.should_defer(now, window);
             return (!self.is_deferred).then_some(Choice::New(piece));
         }
         if !has_last_resort {
@@ -351,6 +352,7 @@ impl Sender {
         }
     }
 
+    #[inline(always)]
     fn is_window_full(&self) -> bool {
         let in_flight = self.in_flight();
         // A window has room for at least one packet.

@@ -72,7 +72,9 @@ impl Sender {
     #[inline(always)]
     pub(super) fn join_group(&mut self, now: Time, start: u64, len: u32, is_new: bool) -> Place {
         if !self.group.takes(now, start, is_new) {
-            let most = if is_new { self.group_size().min(self.half_window()) } else { self.group_size() };
+            let window = self.send_window();
+            let size = self.group_size(window);
+            let most = if is_new { size.min(half_window(window)) } else { size };
             self.group.begin(now, most, is_new);
         }
         self.group.add(start + u64::from(len))
@@ -90,8 +92,8 @@ impl Sender {
         }
     }
 
-    /// `tcp_tso_should_defer`: too little of the window is free for a whole group, and the next ACK is near.
-    pub(super) fn should_defer(&self, now: Time) -> bool {
+    /// `tcp_tso_should_defer`: too little of `window` is free for a whole group, and the next ACK is near.
+    pub(super) fn should_defer(&self, now: Time, window: f64) -> bool {
         let mss = f64::from(self.features.mss);
         let unsent = self.stream.unsent() as f64;
         let is_open = self.group.takes(now, self.stream.nxt(), true);
@@ -107,28 +109,28 @@ impl Sender {
         if self.scoreboard.front().is_none_or(|head| head.sent_at + self.rtt.srtt() > due) {
             return false;
         }
-        let free = self.room().min(self.stream.window_left() as f64);
+        let free = self.room(window).min(self.stream.window_left() as f64);
         let takes_the_end = free >= unsent && self.stream.is_closing();
-        !takes_the_end && free < self.send_window() * mss / FREE_PART && free < f64::from(self.group_size()) * mss
+        !takes_the_end && free < window * mss / FREE_PART && free < f64::from(self.group_size(window)) * mss
     }
 
     /// New data is held back by the congestion window, not by the peer's (`tcp_tso_should_defer`: `cong_win < send_win`).
     pub(super) fn is_deferred_by_window(&self) -> bool {
-        self.is_deferred && self.room() < self.stream.window_left() as f64
+        self.is_deferred && self.room(self.send_window()) < self.stream.window_left() as f64
     }
 
-    /// Bytes of full segments that the congestion window lets leave.
-    fn room(&self) -> f64 {
-        (self.send_window() - f64::from(self.counted_in_flight())).floor() * f64::from(self.features.mss)
+    /// Bytes of full segments that the congestion `window` lets leave.
+    fn room(&self, window: f64) -> f64 {
+        (window - f64::from(self.counted_in_flight())).floor() * f64::from(self.features.mss)
     }
 
     /// Linux keeps a pacing rate for every sender, paced or not, and sizes groups by it.
     #[inline(always)]
-    fn group_size(&self) -> u32 {
+    fn group_size(&self, window: f64) -> u32 {
         let packets_out = self.scoreboard.packets_out();
-        let rate = self.pacing_rate().or_else(|| {
-            linux_rate(self.send_window(), self.control.ssthresh(), packets_out, self.config.mss, self.rtt.srtt())
-        });
+        let rate = self
+            .pacing_rate()
+            .or_else(|| linux_rate(window, self.control.ssthresh(), packets_out, self.config.mss, self.rtt.srtt()));
         let (rate, mss) = (rate.unwrap_or(UNKNOWN_RATE), self.features.mss);
         match self.config.ecn_use {
             EcnUse::LowLatency => scalable_group_size(rate, mss),
@@ -136,12 +138,8 @@ impl Sender {
         }
     }
 
-    /// `tcp_cwnd_test`: two groups at least fit into the window.
-    fn half_window(&self) -> u32 {
-        ((self.send_window() / 2.0) as u32).max(1)
-    }
-
     /// A further full segment can leave at this moment.
+    #[inline(always)]
     fn has_more_now(&self, now: Time) -> bool {
         let mss = u64::from(self.features.mss);
         let is_due = self.config.pacing_burst == PacingBurst::Linux || self.pacer.next() <= now;
@@ -152,6 +150,11 @@ impl Sender {
         };
         is_there && is_due && f64::from(self.counted_in_flight()) + 1.0 <= self.send_window()
     }
+}
+
+/// `tcp_cwnd_test`: two groups at least fit into the window.
+fn half_window(window: f64) -> u32 {
+    ((window / 2.0) as u32).max(1)
 }
 
 /// Segments of `mss` in one group at `rate`.
