@@ -256,9 +256,18 @@ def _of_totals(record: dict[str, Any]) -> Iterator[str]:
 
 
 def _of_connections(record: dict[str, Any], scenario: dict[str, Any]) -> Iterator[str]:
-    """Where no path has an outage nothing lasts until a connection is given up, and nobody breaks a rule."""
-    if not any("outage" in path for path in scenario["path"]):
+    """Where no path has an outage nothing lasts until a connection is given up, and nobody breaks a rule.
+
+    Traffic that does not yield is an outage, too, where it fills a path by itself: CoDel marks what can be marked of it, drops
+    every packet that cannot, and 30 s without an arrival end a QUIC connection (RFC 9000 §10.1).
+    """
+    if not any("outage" in path or _is_flooded(path, scenario) for path in scenario["path"]):
         yield from (warning for warning in record["warnings"] if "broke while in use" in warning)
+
+
+def _is_flooded(path: dict[str, Any], scenario: dict[str, Any]) -> bool:
+    flood = sum(one["count"] * _bits_per_s(one["rate"]) for one in scenario.get("traffic", []) if one["kind"] == "udp")
+    return "rate" in path and flood >= _bits_per_s(path["rate"])
 
 
 def _of_link(link: dict[str, Any], scenario: dict[str, Any]) -> Iterator[str]:

@@ -226,11 +226,17 @@ def test_a_population_carries_its_links(tmp_path):
     )
     done = playpath_command("population", "compare", "users.toml", "--out", "result", cwd=tmp_path)
     assert done.status == 0, done.err
-    done = playpath_command("export", "result", cwd=tmp_path)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    done = playpath_command(
+        "export", "../result", cwd=elsewhere
+    )  # the links' names are relative to the population's folder
     assert done.status == 2
     assert "give the population's file: --population FILE" in done.err
-    done = playpath_command("export", "result", "--population", "users.toml", cwd=tmp_path)
-    assert done.status == 0, done.err
+    for folder, options in ((tmp_path, ()), (elsewhere, ("--population", tmp_path / "users.toml", "--out", "own.zip"))):
+        done = playpath_command("export", tmp_path / "result", *options, cwd=folder)
+        assert done.status == 0, done.err
+    assert (elsewhere / "own.zip").read_bytes() == (tmp_path / "result.playpath.zip").read_bytes()
     for path in (tmp_path / "links").iterdir():
         path.unlink()
     done = playpath_command("verify", "result.playpath.zip", cwd=tmp_path)

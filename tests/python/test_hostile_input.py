@@ -113,6 +113,15 @@ def test_a_damaged_result_is_one_line(cli, small, tmp_path):
         done = cli("report", "o")
         done.assert_refused()
         assert "damaged or of another version" in done.err
+    os.mkfifo(tmp_path / "o" / "pipe")
+    for command in ("report", "export"):
+        cli(command, "o").assert_refused("is a device, a pipe or a socket")
+
+
+def test_a_long_value_is_not_repeated_whole(cli):
+    done = cli("compare", "--set", f"path.loss={'x' * 3000}", "wireless")
+    done.assert_refused()
+    assert len(done.err) < 600
 
 
 def shell(line: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -799,6 +799,15 @@ def test_times_that_fit_no_rate_count_where_the_replay_does_not_give_them_back(
     assert judge(tmp_path).is_reproduced is is_reproduced
 
 
+@pytest.mark.parametrize(("neighbour", "likelier"), [(0.1, "bbr"), (0.9, "")])
+def test_beside_a_neighbour_a_rival_says_nothing(tmp_path: Path, neighbour: float, likelier: str) -> None:
+    shown = [{"neighbour_probability": neighbour}] * 4
+    write_sessions(tmp_path, *shown, rivals=[{"rival": "bbr", "likelier_by": 6.0, "rate_mbps": 9}] * 4)
+    found = judge(tmp_path)
+    assert (found.likelier, found.is_reproduced) == (likelier, not likelier)
+    assert any("4 sessions share their link" in line for line in found.lines()) is not bool(likelier)
+
+
 @pytest.mark.parametrize(("neighbour", "is_reproduced"), [(0.1, False), (0.9, True)])
 def test_beside_a_neighbour_the_time_of_the_replay_says_nothing(
     tmp_path: Path, neighbour: float, is_reproduced: bool

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import SMALL
+from false_winners import FALSE_WINNERS
 from races import play, power, wrong_share
 
 import playpath
-from playpath.judge.evidence import FALSE_WINNERS
 from playpath.judge.race import race_looks
 from playpath.judge.ranking import Ranker
 from playpath.results.comparison import Comparison
@@ -95,6 +95,13 @@ def test_looks_are_fixed_before_the_start():
     assert race_looks(8, 20) == [8, 12, 16, 20]
     with pytest.raises(playpath.InputError, match="until_decided 4: must be above the 4 seeds to begin with"):
         playpath.compare(SMALL, seeds=4, until_decided=4)
+
+
+def test_an_unknown_argument_is_named():
+    with pytest.raises(playpath.InputError, match="most: is an option of the command line; in Python, until_decided=N"):
+        playpath.compare(SMALL, most=4)
+    with pytest.raises(playpath.InputError, match='unknown argument "seed"; did you mean "seeds"'):
+        playpath.compare(SMALL, seed=4)
 
 
 RATES = ["4.6 Mbit/s", "4.7 Mbit/s", "0.6 Mbit/s"]

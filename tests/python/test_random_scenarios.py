@@ -90,3 +90,13 @@ def test_what_does_not_hold_is_found(played, where, value, says):
         part = part[key]
     part[last] = value
     assert any(says in fault for fault in random_scenarios.faults(record, scenario))
+
+
+@pytest.mark.parametrize(("share", "found"), [(0.5, True), (1.1, False)])
+def test_a_connection_may_only_break_where_nothing_comes_through(played, share, found):
+    record, scenario = deepcopy(played)
+    record["warnings"] = ["video: connections broke while in use (idle timeout), and others took their place"]
+    rate = share * float(scenario["path"][0]["rate"].removesuffix(" kbit/s"))
+    scenario["path"][0].pop("outage", None)
+    scenario["traffic"] = [{"kind": "udp", "count": 1, "rate": f"{rate} kbit/s"}]
+    assert any("broke while in use" in fault for fault in random_scenarios.faults(record, scenario)) == found

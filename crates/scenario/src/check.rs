@@ -116,7 +116,13 @@ impl Check<'_> {
     fn kind(&self, spec: &ParamSpec, kind: &Kind, value: &Value, table: &str, at: &str) -> Result<(), ScenarioError> {
         let wrong = |why: String| Err(self.error(table, at, why));
         match (kind, value) {
-            (Kind::Either(kinds), _) => self.kind(spec, alternative(kinds, value), value, table, at),
+            (Kind::Either(kinds), _) => {
+                let tables =
+                    kinds.iter().filter_map(|kind| if let Kind::Table(sub) = kind { Some(*sub) } else { None });
+                let also = tables.filter(|_| value.is_string()).map(or_a_table).next().unwrap_or_default();
+                self.kind(spec, alternative(kinds, value), value, table, at)
+                    .map_err(|ScenarioError(why)| ScenarioError(why + &also))
+            }
             (Kind::Own, Value::Object(map)) => {
                 let is_plain = |value: &Value| !value.is_object() && !value.is_array();
                 match map.iter().find(|(_, value)| !is_plain(value)) {
@@ -204,6 +210,13 @@ impl Check<'_> {
     fn error(&self, table: &str, at: &str, message: impl std::fmt::Display) -> ScenarioError {
         self.document.error(table, at, message)
     }
+}
+
+/// The end of a message about a text where a table may stand, too.
+fn or_a_table(spec: &TableSpec) -> String {
+    let chosen = spec.choice.map(|choice| format!("`{}` ({})", choice.tag, choice.allowed()));
+    let keys = || spec.all_keys().iter().map(|key| format!("`{}`", key.name)).collect::<Vec<_>>().join(", ");
+    format!("; or a table with {}", chosen.unwrap_or_else(keys))
 }
 
 /// Which of several kinds a value is meant as: a table if it is one, a quantity if it begins with a digit, else the last.

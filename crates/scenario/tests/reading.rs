@@ -386,6 +386,9 @@ fn quantities_need_their_unit_and_their_range() {
     expect(&with("\"20 Mbit/s\"", "\"0 Mbit/s\""), &["line 9", "`path[0].rate`", "above zero"]);
     expect(&with("\"50 kB\"", "\"50\""), &["line 11", "`path[0].queue`"]);
     expect(&with("queue = \"50 kB\"", "loss = \"150 %\""), &["line 11", "`path[0].loss`", "150"]);
+    let bursts = with("queue = \"50 kB\"", "loss = \"bursts(1 min, 2 s)\"");
+    expect(&bursts, &["`path[0].loss`", "or a table with `kind` (", "bursts"]);
+    expect(&with("queue = \"50 kB\"", "jitter = \"much\""), &["or a table with `amplitude`, `distribution`"]);
     expect(&with("\"10 s\"", "\"0 s\""), &["line 3", "`video.duration`", "above zero"]);
 }
 

@@ -5,6 +5,7 @@ Exit status: 0 done, 1 the run failed, 2 the input is wrong, 130 stopped by Ctrl
 
 import io
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -20,6 +21,8 @@ from playpath.base.printing import AnswersOnly
 from playpath.cli.commands import Commands, Stopped
 
 _COMPLETE = "_PLAYPATH_COMPLETE"
+_LONG_VALUE = re.compile(r"(\S{100})\S{150,}(\S{50})")
+"""Of what somebody gave, which an error repeats: its beginning and its end are enough."""
 
 app = typer.Typer(
     name="playpath",
@@ -109,6 +112,7 @@ def _check_none_is_empty(given: list[str]) -> None:
 
 
 def _print_error(text: str) -> None:
+    text = _LONG_VALUE.sub(lambda found: f"{found[1]}…{found[2]} ({len(found[0])} characters)", text)
     try:
         from playpath.show import console  # rich and polars take their time
     except Exception:  # they may be what failed (no memory, no threads, a missing file)

@@ -18,7 +18,7 @@ from playpath.population.answer import PopulationResult
 from playpath.population.intervals import MIN_UNITS
 from playpath.population.paths import path_table
 from playpath.population.spec import Population, load_population
-from playpath.scenario import Choices
+from playpath.scenario import Choices, check_choices
 from playpath.sweep.cells import Cell, cell_id, variants
 from playpath.sweep.executors import place
 from playpath.sweep.runner import CellRunner, code_for_workers
@@ -61,6 +61,7 @@ def population(
     Returns:
         The answer; after Ctrl-C `interrupted` is set, and the answer is over the finished paths.
     """
+    check_choices(senders, population)
     loaded = load_population(source, set=set, paths=paths, sessions=sessions, baseline=baseline, group=group, **senders)
     code = code_for_workers(loaded.base)
     most = None

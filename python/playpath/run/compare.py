@@ -22,7 +22,7 @@ from playpath.results.record import Session
 from playpath.run import worlds
 from playpath.run.session_store import finished_session, play_and_keep, session_folder
 from playpath.run.worlds import Files, Trace, World
-from playpath.scenario import LAST_SEED, Choices, Scenario, load
+from playpath.scenario import LAST_SEED, Choices, Scenario, check_choices, load
 
 _MAX_REASONS = 3
 """Number of failures that a one-line error names."""
@@ -75,6 +75,7 @@ def compare(
         RunError: A session of the simulator failed, or no seed was finished by all senders that finished any; or Ctrl-C
             came before the first seed was finished.
     """
+    check_choices(choices, compare)
     loaded = load(scenario, seeds=seeds, set=set, **choices)
     place = worlds.world(world, tolerance=tolerance)
     if place.is_parallel and (store is not None or resume):

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import itertools
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from playpath.base import engine
-from playpath.base.errors import InputError
+from playpath.base.errors import InputError, unknown_name
 from playpath.base.files import read_text
 from playpath.scenario import shipped
 from playpath.scenario.resolved import Document as ResolvedDocument
@@ -205,6 +206,17 @@ class Choices(TypedDict, total=False):
     controllers: Mapping[str, Any] | None
     abrs: Mapping[str, Any] | None
     vary: Mapping[str, Any] | None
+
+
+def check_choices(given: Mapping[str, object], function: Callable[..., object]) -> None:
+    """Refuse keyword arguments of a function that are neither its own nor among `Choices`."""
+    for name in given:
+        if name == "most":
+            raise InputError("most: is an option of the command line; in Python, until_decided=N limits a race to N")
+        if name not in Choices.__annotations__:
+            own = inspect.signature(function).parameters.values()
+            named = [one.name for one in own if one.kind is one.KEYWORD_ONLY]
+            raise unknown_name("argument", name, [*named, *Choices.__annotations__])
 
 
 def load(

@@ -21,7 +21,11 @@ def command(
     ] = None,
     source: Annotated[
         Path | None,
-        typer.Option("--population", metavar="FILE", help="The file of a population, which names the traces."),
+        typer.Option(
+            "--population",
+            metavar="FILE",
+            help="A population's file; needed if it names files and these are not found from here.",
+        ),
     ] = None,
 ) -> None:
     """Bundle an experiment into one archive that `playpath verify` plays again and compares.

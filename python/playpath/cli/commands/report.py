@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from playpath.base.errors import InputError
-from playpath.base.files import check_file
+from playpath.base.files import check_file, is_special
 from playpath.population import PopulationResult
 from playpath.results.comparison import Comparison
 from playpath.results.record import Session
@@ -58,6 +58,8 @@ def load_results(folder: Path) -> Comparison | Session | SweepResult | Populatio
     )
     for name, kind in kinds:
         if (folder / name).is_file():
+            if special := next(filter(is_special, folder.rglob("*")), None):
+                raise InputError(f"{special}: is a device, a pipe or a socket; results have none")
             try:
                 return kind.load(folder)
             except InputError:

@@ -112,7 +112,8 @@ def question_of(result: Result, source: Path | None) -> Question:
     """The question that a stored result answers.
 
     Args:
-        source: The population's file, which is not among the results; by default the shipped one of its name.
+        source: The population's file. By default its document as stored with the results, whose file names are then relative to the
+            working directory.
     """
     if isinstance(result, Comparison):
         scenario = result.scenario
@@ -137,7 +138,7 @@ def _of_sweep(result: SweepResult) -> Question:
 def _of_population(result: PopulationResult, source: Path | None) -> Question:
     played = result.population
     try:
-        found = load_population(source or played.name)
+        found = load_population(source or played.source)
     except InputError as error:
         if source is not None:
             raise
