@@ -7,10 +7,10 @@
 //! 3. a lost packet is noticed by the ACK of the next one that is not, or two round trips later where none is; 4. there is no timeout;
 //! 5. packets of a paced sender leave together and have one ACK, up to 16 or a sixteenth of its window.
 //!
-//! A queue stands for limits from half-way to the next shorter one to half-way to the next longer one. The log's losses decide between
-//! them: a transfer that lost nothing has the longest limit, and one that lost some the shortest until as many are dropped (unless the loss
-//! may be random, or the sender measures rates, which overflows any queue). Otherwise a play overflows in another transfer than the sender
-//! did, and its window is another one for the rest of the session.
+//! A queue stands for limits from half-way to the next shorter one (the shortest: from its own) to half-way to the next longer one. The
+//! log's losses decide between them: a transfer that lost nothing has the longest limit, and one that lost some the shortest until as
+//! many are dropped (unless the loss may be random, or the sender measures rates, which overflows any queue). Otherwise a play overflows
+//! in another transfer than the sender did, and its window is another one for the rest of the session.
 //!
 //! In return a transfer over a link without limit, loss and neighbour costs a microsecond: once the window covers the path, and only loss
 //! could shrink it, the rest is computed in closed form; and while the queue holds the window, each round trip is one step (`cruise.rs`).

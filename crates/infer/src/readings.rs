@@ -63,11 +63,13 @@ const PAYLOAD: f64 = 1448.0;
 const HALF_WAY: f64 = 1.732;
 const LONGEST: f64 = 1600.0;
 
-/// The shortest and the longest queue limit that one of `QUEUES` stands for.
+/// The shortest and the longest queue limit that one of `QUEUES` stands for. The first stands for none shorter: with eight packets a play
+/// overflows earlier than over a queue of fifteen, and fewer intervals hold the capacity of such paths.
 pub(crate) fn limits_around(queue: u32) -> (usize, usize) {
     let limit = f64::from(queue);
     let longest = if queue == QUEUES[QUEUES.len() - 1].0 { LONGEST } else { limit * HALF_WAY };
-    ((limit / HALF_WAY) as usize, longest as usize)
+    let shortest = if queue == QUEUES[0].0 { limit } else { limit / HALF_WAY };
+    (shortest as usize, longest as usize)
 }
 
 pub(crate) fn any_queue(draws: &mut Stream) -> u32 {

@@ -71,3 +71,9 @@ fn noise_is_read_off_the_transfers_that_met_no_burst() {
     // Where no transfer has a count, it is what the session has.
     assert_eq!(readings(&session(&|_| None), Some(0.01)).iter().filter(|r| r.loss == 0.01).count(), 1);
 }
+
+#[test]
+fn a_queue_stands_for_limits_half_way_to_the_next_and_the_shortest_for_none_shorter() {
+    // 15 * 1.732 = 25.98; 45 / 1.732 = 25.98, 45 * 1.732 = 77.94; 400 / 1.732 = 230.9.
+    assert_eq!([15, 45, 400].map(limits_around), [(15, 25), (25, 77), (230, 1600)]);
+}
