@@ -32,12 +32,7 @@ struct bbr3_acks {
 	u32 last;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct bbr3_acks);
-} pp_acks SEC(".maps");
+PP_IN_SOCKET(pp_acks, struct bbr3_acks);
 
 LAW_INLINE void bbr3_look_up(struct sock *sk, const struct rate_sample *rs, struct law_ack *ack)
 {

@@ -13,12 +13,7 @@
 #include "law_coupled.h"
 #include "glue.bpf.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, u64);
-	__type(value, struct law_group);
-} pp_groups SEC(".maps");
+PP_MAP(pp_groups, BPF_MAP_TYPE_LRU_HASH, 4096, u64, struct law_group);
 
 /* Too large for the stack; never written. */
 static struct law_group coupled_empty;

@@ -56,34 +56,28 @@ struct pp_status_record {
 
 enum pp_params_from { PP_FROM_CONTROL, PP_FROM_PEER, PP_FROM_SOCKET };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct pp_default_block);
-} pp_defaults SEC(".maps");
+#define PP_MAP(name, kind, entries, key_type, value_type)                                                                       \
+	struct {                                                                                                              \
+		__uint(type, kind);                                                                                           \
+		__uint(max_entries, entries);                                                                                 \
+		__type(key, key_type);                                                                                        \
+		__type(value, value_type);                                                                                    \
+	} name SEC(".maps")
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, PP_MAX_CONNECTIONS);
-	__type(key, struct pp_key);
-	__type(value, struct pp_params);
-} pp_params SEC(".maps");
+/* A value in each socket. */
+#define PP_IN_SOCKET(name, value_type)                                                                                        \
+	struct {                                                                                                              \
+		__uint(type, BPF_MAP_TYPE_SK_STORAGE);                                                                        \
+		__uint(map_flags, BPF_F_NO_PREALLOC);                                                                         \
+		__type(key, int);                                                                                             \
+		__type(value, value_type);                                                                                    \
+	} name SEC(".maps")
 
+PP_MAP(pp_defaults, BPF_MAP_TYPE_ARRAY, 1, u32, struct pp_default_block);
+PP_MAP(pp_params, BPF_MAP_TYPE_LRU_HASH, PP_MAX_CONNECTIONS, struct pp_key, struct pp_params);
 /* Written from user space with a descriptor of the socket as the key. */
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct pp_params);
-} pp_socket SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, PP_MAX_CONNECTIONS);
-	__type(key, struct pp_key);
-	__type(value, struct pp_status_record);
-} pp_status SEC(".maps");
+PP_IN_SOCKET(pp_socket, struct pp_params);
+PP_MAP(pp_status, BPF_MAP_TYPE_LRU_HASH, PP_MAX_CONNECTIONS, struct pp_key, struct pp_status_record);
 
 LAW_INLINE struct tcp_sock *pp_tcp(struct sock *sk)
 {

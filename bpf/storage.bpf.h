@@ -7,12 +7,7 @@
 #define LAW_ON_RELEASE(sk)
 #endif
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct pp_control);
-} pp_state SEC(".maps");
+PP_IN_SOCKET(pp_state, struct pp_control);
 
 LAW_INLINE struct pp_control *pp_control_of(struct sock *sk)
 {

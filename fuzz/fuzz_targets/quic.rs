@@ -124,10 +124,10 @@ fuzz_target!(|input: Input| {
         while server.poll_datagram(now, &mut out).is_some() {}
         answered += out.len();
         assert!(answered <= 3 * sent, "{answered} for {sent}");
-        assert!(server.clients() <= LIMITS.half_open);
+        assert!(server.clients.by_id.len() <= LIMITS.half_open);
     }
     now += Duration::from_secs(200);
     server.handle_timeout(now);
     while server.poll_datagram(now, &mut Vec::new()).is_some() {}
-    assert_eq!(server.clients(), 0);
+    assert_eq!(server.clients.by_id.len(), 0);
 });

@@ -145,7 +145,7 @@ impl Crowd {
             }
         }
         assert!(self.site.server.footprint() < (3 * LIMITS.connections) << 16, "{}", self.site.server.footprint());
-        assert!(self.site.server.connections().count() <= LIMITS.connections);
+        assert!(self.site.server.clients.by_id.len() <= LIMITS.connections);
     }
 
     fn handle(&mut self, bytes: &[u8]) {
@@ -179,7 +179,7 @@ impl Crowd {
     fn open(&mut self, stranger: u8, how: u8, syn_options: SynOptions) {
         let index = usize::from(stranger) % STRANGERS;
         let token =
-            self.site.server.connections().filter_map(|(_, one)| one.transport.mptcp()).last().map(|m| m.token());
+            self.site.server.clients.by_id.values().filter_map(|one| one.transport.mptcp()).next_back().map(|m| m.token());
         let mptcp = match (how % 3, token) {
             (0, _) => MptcpOption::None,
             (1, Some(token)) => {
@@ -268,7 +268,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     // All patience has ended: nobody is left.
     crowd.pass(Duration::from_secs(400));
-    assert_eq!(crowd.site.server.connections().count(), 0, "kept for ever");
+    assert_eq!(crowd.site.server.clients.by_id.len(), 0, "kept for ever");
     let start = crowd.now;
     let mut clients =
         [Client::new(start, 9, Config::linux(), "GET /clip HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")];

@@ -20,12 +20,16 @@ import polars as pl
 
 from playpath.base import engine
 from playpath.base.metrics import VIDEO_CRITERIA, metric
-from playpath.judge.evidence import UNNOTICED_SHARE, ladder
+from playpath.judge.race import doubling_looks
 from playpath.judge.ranking import Ranker
 from playpath.scenario import load
 
 DATA = Path(__file__).parent / "data" / "sessions.parquet"
 SCENARIOS = ("mobile", "satellite", "short-buffer", "adaptive", "streaming-server")
+FALSE_WINNERS = 0.05
+"""Error probability of a whole comparison, over all its senders, criteria and looks."""
+UNNOTICED_SHARE = 0.1
+"""As in `crates/verdict/src/evidence.rs`."""
 MAX_RUNS = 200
 """At which somebody who follows the advice gives up."""
 
@@ -77,7 +81,7 @@ def looks(values, first, use):
                 return
             runs += decision.more_runs
     else:
-        for runs in ladder(first, most if use == "until decided" else None):
+        for runs in doubling_looks(first, most if use == "until decided" else None):
             decision = look(values, runs)
             yield decision
             if decision.is_decided:

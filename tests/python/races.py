@@ -12,8 +12,7 @@ import numpy as np
 from false_winners import SCENARIOS, look, real_senders
 
 from playpath.base.metrics import VIDEO_CRITERIA
-from playpath.judge.evidence import ladder
-from playpath.judge.race import race_looks
+from playpath.judge.race import doubling_looks, race_looks
 from playpath.judge.ranking import Ranker
 
 NOTICED_S = 0.1
@@ -106,7 +105,7 @@ def real(scenario, races, seed, most=256):
             if decision.is_decided:
                 break
             racing = [name for name in racing if decision.places[name][0] == 1]
-        for seeds in ladder(10, most):
+        for seeds in doubling_looks(10, most):
             if (tested := look(values, seeds)).is_decided:
                 break
         spared = sum(played.values()) / (runs * len(played))

@@ -8,12 +8,11 @@ import math
 
 import numpy as np
 import pytest
-from false_winners import equal_senders, false_losers, look, real_use, sessions
+from false_winners import FALSE_WINNERS, equal_senders, false_losers, look, real_use, sessions
 from scipy.special import bdtr
 
 from playpath._engine import apart_level
 from playpath.base.metrics import VIDEO_CRITERIA
-from playpath.judge.evidence import FALSE_WINNERS
 
 pytestmark = pytest.mark.slow
 

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import SMALL
+from false_winners import FALSE_WINNERS
 from races import play, power, wrong_share
 
 import playpath
-from playpath.judge.evidence import FALSE_WINNERS
 from playpath.judge.race import race_looks
 from playpath.judge.ranking import Ranker
 from playpath.results.comparison import Comparison

@@ -688,7 +688,7 @@ fn versions_are_negotiated() {
     server.handle_datagram(Time::ZERO, envelope, &mut packet);
     assert!(server.poll_datagram(Time::ZERO, &mut out).is_some());
     assert_eq!(out, [0xc0, 0, 0, 0, 0, 2, 8, 9, 4, 1, 2, 3, 4, 0, 0, 0, 1]);
-    assert_eq!(server.clients(), 0);
+    assert_eq!(server.clients.by_id.len(), 0);
 }
 
 /// Places are counted: whoever only knocks takes none for long, and a flood leaves room for an honest client.
@@ -706,7 +706,7 @@ fn a_flood_of_first_packets_is_bounded() {
         datagram[6..8].copy_from_slice(&i.to_be_bytes());
         let remote = SocketAddr::new("10.9.9.9".parse().unwrap(), 1000 + i);
         world.server.handle_datagram(Time::ZERO, Envelope { remote, local: None, ecn: Ecn::NotEct }, &mut datagram);
-        assert!(world.server.clients() <= 10);
+        assert!(world.server.clients.by_id.len() <= 10);
     }
     while world.server.poll_datagram(Time::ZERO, &mut vec![]).is_some() {}
     world.put(true, buffer[..size].to_vec(), |_, _| false);
@@ -728,7 +728,7 @@ fn a_flood_is_answered_by_retries_that_cost_no_place() {
         datagram[6..8].copy_from_slice(&i.to_be_bytes());
         let remote = SocketAddr::new("10.9.9.9".parse().unwrap(), 1000 + i);
         world.server.handle_datagram(Time::ZERO, Envelope { remote, local: None, ecn: Ecn::NotEct }, &mut datagram);
-        assert!(world.server.clients() <= 5);
+        assert!(world.server.clients.by_id.len() <= 5);
         while world.server.poll_datagram(Time::ZERO, &mut out).is_some() {
             retries += usize::from(out[0] & 0xf0 == 0xf0);
             assert!(out.len() < size, "smaller than what it answers");
@@ -860,7 +860,7 @@ fn an_idle_client_makes_room() {
                 false
             },
         );
-        assert_eq!((world.client.ended.len(), world.server.clients()), (usize::from(is_let_in), 1), "{path}");
+        assert_eq!((world.client.ended.len(), world.server.clients.by_id.len()), (usize::from(is_let_in), 1), "{path}");
         let (mut other, mut first) = (Client::new(world.zero), vec![]);
         let at = world.at();
         let size = other.connection.poll_transmit(at, 1, &mut first).unwrap().size;
@@ -874,7 +874,7 @@ fn an_idle_client_makes_room() {
                 world.deliver(false, to.remote, datagram);
             }
         }
-        assert_eq!((is_answered, world.server.clients()), (is_let_in, 1), "{path}");
+        assert_eq!((is_answered, world.server.clients.by_id.len()), (is_let_in, 1), "{path}");
         world.client.settle();
         assert_eq!(closed_with(&world.client), is_let_in.then_some(0x100), "{path}");
     }

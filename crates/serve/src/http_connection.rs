@@ -1,11 +1,14 @@
 //! One client: the endpoint, the bytes that it carries, and HTTP above them.
 
+use crate::client_data::ClientData;
+use crate::clients::Client;
 use crate::h2::{Broken, Http2};
 use crate::http::{Answer, Http};
 use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, Source};
 use crate::paced::Paced;
 use crate::pair::AddressPair;
+use crate::record::Recorder;
 use crate::secure::Secure;
 use crate::settings::Limits;
 use crate::store::Store;
@@ -14,9 +17,7 @@ use playpath_transport::mptcp::PathConfig;
 use playpath_transport::transports::Segments;
 use playpath_transport::{Connection, Event, MptcpOption, Segment};
 use playpath_units::{Duration, Time};
-use playpath_video::ServerPolicy;
-use playpath_video::cmcd::{Cmcd, ServerView, Warning};
-use playpath_video::cmsd::Cmsd;
+use playpath_video::cmcd::Cmcd;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::SystemTime;
@@ -63,13 +64,7 @@ pub struct HttpConnection {
     http: Http,
     /// HTTP/2, used instead of `http` if it was negotiated in TLS (ALPN).
     two: Option<Box<Http2>>,
-    viewer: ServerView,
-    /// The first implausible value in the client's data.
-    pub doubt: Option<Warning>,
-    /// The session that the client says it is of.
-    session: Option<String>,
-    /// Server data (CMSD) sent with each file.
-    pub policy: Option<ServerPolicy>,
+    pub client_data: ClientData,
     /// Reports of the client that have not been taken yet, one dictionary per line.
     pub reports: Vec<String>,
     /// Set if the current response is written at the pace its client asked for.
@@ -105,6 +100,56 @@ enum Stage {
     Gone,
 }
 
+impl Client for HttpConnection {
+    /// Timers of the transport, and limits on patience.
+    fn handle_timeout(&mut self, now: Time, limits: &Limits) {
+        if self.transport.poll_timeout() <= now {
+            self.transport.handle_timeout(now);
+        }
+        if now >= self.deadline(limits) {
+            self.time_out(now);
+        }
+    }
+
+    fn serve(&mut self, now: Time, store: &Store) {
+        self.take_events();
+        if self.transport.bytes_acked() > self.acked {
+            (self.acked, self.moved) = (self.transport.bytes_acked(), now);
+        }
+        self.write(now); // what waited for room: the next request is read behind it
+        // HTTP/2 has other requests, and windows, while an answer is written.
+        while self.stage == Stage::Serving
+            && (self.two.is_some() || self.has_written_all())
+            && self.read_request(now, store)
+        {
+            self.write(now);
+        }
+        self.write(now);
+        if self.stage != Stage::Serving {
+            self.discard(now);
+        }
+        if self.has_written_all()
+            && (self.stage == Stage::Finishing || self.stage == Stage::Serving && self.is_peer_done)
+        {
+            if let Some(secure) = &mut self.secure {
+                secure.end();
+                self.write(now);
+            }
+            self.transport.close(now);
+            self.stage = Stage::Closed;
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.stage != Stage::Serving
+            || (self.asked.is_none() && self.acked == self.outgoing.end && self.has_written_all())
+    }
+
+    fn note(&mut self, now: Time, id: u64, recorder: &mut Recorder) {
+        recorder.note(now, id, self);
+    }
+}
+
 impl HttpConnection {
     /// Open a connection for a SYN that arrived at `now` over `path`.
     pub fn new(now: Time, transport: Box<dyn Segments>, path: AddressPair) -> HttpConnection {
@@ -119,10 +164,7 @@ impl HttpConnection {
             alt_svc: None,
             http: Http::default(),
             two: None,
-            viewer: ServerView::default(),
-            doubt: None,
-            session: None,
-            policy: None,
+            client_data: ClientData::default(),
             reports: Vec::new(),
             paced: None,
             next_write: Time::MAX,
@@ -145,12 +187,11 @@ impl HttpConnection {
 
     /// Handle a report that arrived over any connection. Returns `false` if it belongs to another session.
     pub fn handle_report(&mut self, now: Time, cmcd: &Cmcd) -> bool {
-        if cmcd.sid.is_none() || cmcd.sid != self.session {
+        if !self.client_data.is_about_session_of(cmcd) {
             return false;
         }
-        let mut doubts = Vec::new();
-        let viewer = self.viewer.handle_report(cmcd, &mut doubts);
-        self.hand_over(now, viewer, doubts);
+        let parameters = self.client_data.handle_report(cmcd);
+        parameters.into_iter().for_each(|parameters| self.set_app_parameters(now, parameters));
         true
     }
 
@@ -206,49 +247,9 @@ impl HttpConnection {
         Some(index)
     }
 
-    /// Timers of the transport, and limits on patience.
-    pub fn handle_timeout(&mut self, now: Time, limits: &Limits) {
-        if self.transport.poll_timeout() <= now {
-            self.transport.handle_timeout(now);
-        }
-        if now >= self.deadline(limits) {
-            self.time_out(now);
-        }
-    }
-
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
     pub fn poll_timeout(&self, limits: &Limits) -> Time {
         self.transport.poll_timeout().min(self.deadline(limits)).min(self.next_write)
-    }
-
-    /// Read requests and write answers as far as both go.
-    pub fn serve(&mut self, now: Time, store: &Store) {
-        self.take_events();
-        if self.transport.bytes_acked() > self.acked {
-            (self.acked, self.moved) = (self.transport.bytes_acked(), now);
-        }
-        self.write(now); // what waited for room: the next request is read behind it
-        // HTTP/2 has other requests, and windows, while an answer is written.
-        while self.stage == Stage::Serving
-            && (self.two.is_some() || self.has_written_all())
-            && self.read_request(now, store)
-        {
-            self.write(now);
-        }
-        self.write(now);
-        if self.stage != Stage::Serving {
-            self.discard(now);
-        }
-        if self.has_written_all()
-            && (self.stage == Stage::Finishing || self.stage == Stage::Serving && self.is_peer_done)
-        {
-            if let Some(secure) = &mut self.secure {
-                secure.end();
-                self.write(now);
-            }
-            self.transport.close(now);
-            self.stage = Stage::Closed;
-        }
     }
 
     fn has_written_all(&self) -> bool {
@@ -288,12 +289,6 @@ impl HttpConnection {
     /// Whether nothing remains to be done once no packet is queued.
     pub fn is_gone(&self) -> bool {
         self.stage == Stage::Gone
-    }
-
-    /// Between requests: whoever needs its place may have it.
-    pub fn is_idle(&self) -> bool {
-        self.stage != Stage::Serving
-            || (self.asked.is_none() && self.acked == self.outgoing.end && self.has_written_all())
     }
 
     pub fn requests(&self) -> u64 {
@@ -403,11 +398,12 @@ impl HttpConnection {
 
     /// Takes the client data of a request, and adds the server data to the answer.
     fn complete(&mut self, now: Time, answer: &mut Answer) {
-        if let Some((cmcd, body_bytes)) = &answer.cmcd {
-            self.take_client_data(now, cmcd, *body_bytes);
-        }
+        let client_data = answer.cmcd.take();
+        let parameters = client_data.and_then(|(cmcd, body_bytes)| self.client_data.handle_request(&cmcd, body_bytes));
+        parameters.into_iter().for_each(|parameters| self.set_app_parameters(now, parameters));
         self.reports.extend(answer.reports.take());
-        self.add_server_data(answer);
+        let paths = (0..self.paths.len()).filter_map(|path| self.transport.subflow(path));
+        self.client_data.add_server_data(answer, paths.map(|path| path.info().path));
         self.alt_svc.iter().for_each(|alternative| answer.add("Alt-Svc", alternative));
     }
 
@@ -514,32 +510,6 @@ impl HttpConnection {
         let readable = self.transport.readable();
         self.transport.read(now, readable);
         self.incoming.consume(readable);
-    }
-
-    /// Take the client's CMCD data in the same way as the simulator (crates/sim/src/apps/session.rs).
-    fn take_client_data(&mut self, now: Time, cmcd: &Cmcd, body_bytes: u64) {
-        self.session.clone_from(&cmcd.sid);
-        let mut doubts = Vec::new();
-        let viewer = self.viewer.handle_request(cmcd, Some(body_bytes), &mut doubts);
-        self.hand_over(now, viewer, doubts);
-    }
-
-    fn hand_over(&mut self, now: Time, viewer: Option<AppParameters>, doubts: Vec<Warning>) {
-        self.doubt = self.doubt.take().or(doubts.into_iter().next());
-        if let Some(viewer) = viewer {
-            self.set_app_parameters(now, viewer);
-        }
-    }
-
-    /// Add the endpoint's estimates for the path to the client to the answer with a file (CTA-5006).
-    fn add_server_data(&self, answer: &mut Answer) {
-        let Some(policy) = self.policy.filter(|_| matches!(answer.body, Some((_, Source::File(..))))) else { return };
-        let paths = (0..self.paths.len()).filter_map(|path| self.transport.subflow(path)).map(Connection::info);
-        let value = Cmsd::of_server(paths.map(|info| (info.path.delivery_rate, info.path.rtt)), policy).dynamic();
-        if !value.is_empty() {
-            answer.add("CMSD-Dynamic", &value);
-            answer.add("Access-Control-Expose-Headers", "CMSD-Dynamic");
-        }
     }
 
     /// When patience ends: a request must be complete in time, and something must move.

@@ -1,5 +1,7 @@
 //! The simulator's TCP and MPTCP as a web server for stock clients, on a TUN device (Linux).
 
+mod client_data;
+pub mod clients;
 pub mod device;
 pub mod h2;
 pub mod h3;

@@ -54,6 +54,8 @@ pub struct Recorder {
     interval: Duration,
     /// When the next sample is due.
     pub due: Time,
+    /// What denotes this end of connections over QUIC.
+    pub local: Option<SocketAddr>,
     connections: BTreeMap<u64, ConnectionRecord>,
     left_out: u64,
 }
@@ -79,7 +81,7 @@ struct PathRecord {
 
 impl Recorder {
     pub fn new(interval: Duration, cc: &str) -> Recorder {
-        Recorder { cc: cc.into(), interval, due: Time::ZERO, connections: BTreeMap::new(), left_out: 0 }
+        Recorder { cc: cc.into(), interval, due: Time::ZERO, local: None, connections: BTreeMap::new(), left_out: 0 }
     }
 
     pub fn begin_sample(&mut self, now: Time) {
@@ -96,12 +98,12 @@ impl Recorder {
     }
 
     /// Look at a connection over QUIC, which has one path, whatever address the client moves to.
-    pub fn note_session(&mut self, now: Time, id: u64, local: SocketAddr, session: &Session) {
-        let Some(record) = self.record_of(id) else { return };
+    pub fn note_session(&mut self, now: Time, id: u64, session: &Session) {
+        let Some((local, record)) = self.local.zip(self.record_of(id)) else { return };
         let endpoint = &session.endpoint;
         record.opened_s = session.opened.as_secs_f64();
         record.requests = session.streams.requests;
-        record.doubt = session.streams.doubt.as_ref().map(ToString::to_string);
+        record.doubt = session.streams.client_data.doubt.as_ref().map(ToString::to_string);
         for index in 0..endpoint.path_count() {
             // A path keeps its row when nothing is sent on it any more.
             let Some(remote) = session.remote_of(index).filter(|_| endpoint.path_control(index).is_some()) else {
@@ -117,7 +119,7 @@ impl Recorder {
         let Some(record) = self.record_of(id) else { return };
         record.opened_s = connection.opened.as_secs_f64();
         record.requests = connection.requests();
-        record.doubt = connection.doubt.as_ref().map(ToString::to_string);
+        record.doubt = connection.client_data.doubt.as_ref().map(ToString::to_string);
         for (index, pair) in connection.paths.iter().enumerate() {
             let Some(tcp) = connection.transport.subflow(index) else { continue };
             let path = record.path((pair.local, pair.remote));

@@ -1,5 +1,6 @@
 //! The loop: read a packet from the device, send the server's answers, sleep until the next timer.
 
+use crate::clients::Clients;
 use crate::device::Device;
 use crate::http_connection::Access;
 use crate::options::{Arguments, Carrier};
@@ -13,7 +14,6 @@ use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -85,14 +85,15 @@ impl Logs {
         })
     }
 
-    /// An answer has arrived. A log that takes no more is no reason to stop serving.
-    pub fn write_access(&mut self, access: &Access) {
-        self.accesses.iter_mut().for_each(|log| drop(writeln!(log, "{}", log_line(access))));
-    }
-
-    pub fn write_report(&mut self, peer: SocketAddr, report: &str) {
-        let line = |report| collected(since_epoch_s(), peer, report);
-        self.reports.iter_mut().for_each(|log| drop(writeln!(log, "{}", line(report))));
+    /// Write what clients got and reported. A log that takes no more is no reason to stop serving.
+    pub fn write<C>(&mut self, clients: &mut Clients<C>) {
+        for access in clients.accesses.drain(..) {
+            self.accesses.iter_mut().for_each(|log| drop(writeln!(log, "{}", log_line(&access))));
+        }
+        for (peer, report) in clients.reports.drain(..) {
+            let line = collected(since_epoch_s(), peer, &report);
+            self.reports.iter_mut().for_each(|log| drop(writeln!(log, "{line}")));
+        }
     }
 }
 
@@ -203,18 +204,13 @@ impl Loop {
         while self.server.poll_packet(now, &mut self.out) {
             self.device.write(&self.out);
         }
-        while let Some(access) = self.server.poll_access() {
-            self.logs.write_access(&access);
-        }
-        while let Some((peer, report)) = self.server.poll_report() {
-            self.logs.write_report(peer, &report);
-        }
+        self.logs.write(&mut self.server.clients);
     }
 
     /// Stop: close all connections and write the record.
     fn end(mut self, record: Option<&Path>) -> Result<(), Failure> {
         let now = self.clock.now();
-        let recorder = self.server.take_record(now);
+        let recorder = self.server.clients.take_record(now);
         self.server.abort_all(now);
         self.flush(now);
         write_record(record, recorder, (&self.clock, self.device.write_errors))

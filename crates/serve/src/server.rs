@@ -7,7 +7,8 @@
 //! Nothing grows without bound: connections and half-open ones are counted ([`Limits`](crate::settings::Limits)), each holds at most its
 //! window of unread bytes, and no state is kept for a client that is not answered.
 
-use crate::http_connection::{Access, HttpConnection};
+use crate::clients::{Client, Clients};
+use crate::http_connection::HttpConnection;
 use crate::pair::{AddressPair, header_bytes, refusal};
 use crate::record::Recorder;
 use crate::secrets::{Random, Secrets};
@@ -23,7 +24,7 @@ use playpath_transport::{Config, Connection, Flags, Handshake, MptcpOption, Segm
 use playpath_units::{Duration, Time};
 use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{parse, report_lines};
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,26 +42,17 @@ pub struct Server {
     settings: Settings,
     store: Store,
     secrets: Box<dyn Secrets>,
-    connections: BTreeMap<u64, HttpConnection>,
-    half_open: BTreeSet<u64>,
+    pub clients: Clients<HttpConnection>,
     /// Connections by address pair. Clients choose these keys, so they are hashed with a random seed.
     ends: HashMap<Ends, (u64, usize)>,
     /// MPTCP connections, by what a join names.
     tokens: HashMap<u32, u64>,
-    /// When each connection wants to be called.
-    deadlines: BTreeSet<(Time, u64)>,
-    due_of: HashMap<u64, Time>,
-    ready: VecDeque<u64>,
     refusals: VecDeque<Vec<u8>>,
-    next_id: u64,
     pub counts: Counts,
-    recorder: Option<Recorder>,
-    accesses: VecDeque<Access>,
     /// Parameters of the video for the congestion control of new connections, used unless the player sends its own.
     pub parameters: Option<AppParameters>,
     /// Players are told of the server with each file: throughput, RTT, and the policy's rate (CTA-5006).
     pub policy: Option<ServerPolicy>,
-    reports: VecDeque<(SocketAddr, String)>,
 }
 
 /// Reports of one request that are looked at: a batch of dash.js' has as many as its page says, one unless it says so.
@@ -79,42 +71,19 @@ impl Server {
             settings,
             store,
             secrets,
-            connections: BTreeMap::new(),
-            half_open: BTreeSet::new(),
+            clients: Clients::default(),
             ends: HashMap::new(),
             tokens: HashMap::new(),
-            deadlines: BTreeSet::new(),
-            due_of: HashMap::new(),
-            ready: VecDeque::new(),
             refusals: VecDeque::new(),
-            next_id: 0,
             counts: Counts::default(),
-            recorder: None,
-            accesses: VecDeque::new(),
             parameters: None,
             policy: None,
-            reports: VecDeque::new(),
         }
     }
 
     /// Keep what [`Recorder`] does, so often.
     pub fn record(&mut self, interval: Duration) {
-        self.recorder = Some(Recorder::new(interval, self.settings.sender.cc.name()));
-    }
-
-    /// The oldest report that was not taken, and who sent it.
-    pub fn poll_report(&mut self) -> Option<(SocketAddr, String)> {
-        self.reports.pop_front()
-    }
-
-    pub fn take_record(&mut self, now: Time) -> Option<Recorder> {
-        self.sample(now);
-        self.recorder.take()
-    }
-
-    /// The oldest answer that has arrived and was not taken.
-    pub fn poll_access(&mut self) -> Option<Access> {
-        self.accesses.pop_front()
+        self.clients.recorder = Some(Recorder::new(interval, self.settings.sender.cc.name()));
     }
 
     pub fn handle_packet(&mut self, now: Time, bytes: &[u8]) {
@@ -122,24 +91,12 @@ impl Server {
     }
 
     pub fn handle_timeout(&mut self, now: Time) {
-        if self.recorder.as_ref().is_some_and(|recorder| recorder.due <= now) {
-            self.sample(now);
-        }
-        while let Some((due, id)) = self.deadlines.first().copied().filter(|(due, _)| *due <= now) {
-            self.deadlines.remove(&(due, id));
-            self.due_of.remove(&id);
-            if let Some(connection) = self.connections.get_mut(&id) {
-                connection.handle_timeout(now, &self.settings.limits);
-                connection.serve(now, &self.store);
-                self.ready.push_back(id);
-            }
-        }
+        self.clients.handle_timeout(now, &self.settings.limits, &self.store);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
-        let sample = self.recorder.as_ref().map_or(Time::MAX, |recorder| recorder.due);
-        self.deadlines.first().map_or(Time::MAX, |(due, _)| *due).min(sample)
+        self.clients.poll_timeout()
     }
 
     /// The next packet is in `out`; `false`: there is none now.
@@ -148,13 +105,13 @@ impl Server {
             *out = refusal;
             return true;
         }
-        while let Some(id) = self.ready.front().copied() {
-            if let Some(connection) = self.connections.get_mut(&id)
+        while let Some(id) = self.clients.ready.front().copied() {
+            if let Some(connection) = self.clients.by_id.get_mut(&id)
                 && connection.poll_packet(now, out).is_some()
             {
                 return true;
             }
-            self.ready.pop_front();
+            self.clients.ready.pop_front();
             self.settle(now, id);
         }
         false
@@ -162,19 +119,12 @@ impl Server {
 
     /// Reset every connection; their last packets are to be polled for.
     pub fn abort_all(&mut self, now: Time) {
-        for (id, connection) in &mut self.connections {
-            connection.abort(now);
-            self.ready.push_back(*id);
-        }
-    }
-
-    pub fn connections(&self) -> impl Iterator<Item = (u64, &HttpConnection)> {
-        self.connections.iter().map(|(id, connection)| (*id, connection))
+        self.clients.for_all(|connection| connection.abort(now));
     }
 
     /// Bytes of memory that grow with what peers send.
     pub fn footprint(&self) -> usize {
-        self.connections.values().map(HttpConnection::footprint).sum()
+        self.clients.by_id.values().map(HttpConnection::footprint).sum()
     }
 
     /// `None`: not for us, or broken.
@@ -185,11 +135,11 @@ impl Server {
         }
         let ends = (packet.destination, packet.source);
         let known = self.ends.get(&ends).copied();
-        let scale = known.map_or(0, |(id, path)| self.connections[&id].paths[path].peer_scale());
+        let scale = known.map_or(0, |(id, path)| self.clients.by_id[&id].paths[path].peer_scale());
         let mut segment = packet.segment(scale).ok()?;
         let more = further_options(&packet, &mut segment);
         match known {
-            Some((id, _)) if is_new(&segment) && self.connections[&id].is_over() => {
+            Some((id, _)) if is_new(&segment) && self.clients.by_id[&id].is_over() => {
                 self.forget(id);
                 self.admit(now, &packet, &segment);
             }
@@ -204,16 +154,16 @@ impl Server {
     }
 
     fn hand_to(&mut self, now: Time, id: u64, path: usize, segment: (&Segment, &[MptcpOption]), payload: &[u8]) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let Some(connection) = self.clients.by_id.get_mut(&id) else { return };
         connection.handle_segment(now, path, segment, payload);
         connection.serve(now, &self.store);
-        self.accesses.extend(connection.take_accesses(now));
+        self.clients.accesses.extend(connection.take_accesses(now));
         let reports = std::mem::take(&mut connection.reports);
         let remote = connection.paths[0].remote;
-        if self.half_open.contains(&id) && connection.transport.is_established() {
-            self.half_open.remove(&id);
+        if self.clients.half_open.contains(&id) && connection.transport.is_established() {
+            self.clients.half_open.remove(&id);
         }
-        self.ready.push_back(id);
+        self.clients.ready.push_back(id);
         reports.iter().for_each(|body| self.take_reports(now, remote, body));
     }
 
@@ -221,12 +171,12 @@ impl Server {
     fn take_reports(&mut self, now: Time, remote: SocketAddr, body: &str) {
         for line in report_lines(body).take(MAX_REPORTS) {
             let report = parse(line).cmcd;
-            for (id, connection) in &mut self.connections {
+            for (id, connection) in &mut self.clients.by_id {
                 if connection.handle_report(now, &report) {
-                    self.ready.push_back(*id);
+                    self.clients.ready.push_back(*id);
                 }
             }
-            self.reports.push_back((remote, line.to_string()));
+            self.clients.reports.push_back((remote, line.to_string()));
         }
     }
 
@@ -236,20 +186,16 @@ impl Server {
         }
         let Ok(transport) = self.transport(packet.source, syn) else { return };
         let path = self.pair(packet, syn);
-        let id = self.next_id;
-        self.next_id += 1;
+        let (ends, token) = ((path.local, path.remote), transport.mptcp().map(MptcpConnection::token));
         self.counts.connections += 1;
-        self.ends.insert((path.local, path.remote), (id, 0));
-        self.half_open.insert(id);
-        if let Some(mptcp) = transport.mptcp() {
-            self.tokens.insert(mptcp.token(), id);
-        }
         let mut connection = HttpConnection::new(now, transport, path);
         self.parameters.iter().for_each(|parameters| connection.set_app_parameters(now, *parameters));
-        connection.policy = self.policy;
+        connection.client_data.policy = self.policy;
         connection.secure = self.settings.tls.as_ref().and_then(Secure::new);
         connection.alt_svc.clone_from(&self.settings.alt_svc);
-        self.connections.insert(id, connection);
+        let id = self.clients.add(connection);
+        self.ends.insert(ends, (id, 0));
+        self.tokens.extend(token.map(|token| (token, id)));
         self.hand_to(now, id, 0, (syn, &[]), &[]);
     }
 
@@ -261,7 +207,7 @@ impl Server {
             let path = PathConfig { tcp: config, cc: self.control(&config), is_backup: false };
             let pair = self.pair(packet, syn);
             let address_id = self.address_id(packet.destination.ip());
-            let connection = self.connections.get_mut(&id)?;
+            let connection = self.clients.by_id.get_mut(&id)?;
             Some((id, connection.join(pair, path, address_id)?))
         });
         match index {
@@ -306,7 +252,7 @@ impl Server {
         let mut connection = MptcpConnection::listen(mptcp, self.settings.sender.scheduler.build(), vec![path]);
         let others = self.settings.addresses.iter().zip(0u8..).skip(1);
         connection.announce_addresses(others.map(|(address, id)| (id, *address)).collect());
-        if self.recorder.is_some() {
+        if self.clients.recorder.is_some() {
             connection.log_switches();
         }
         Ok(Box::new(connection))
@@ -334,16 +280,14 @@ impl Server {
 
     /// A place for one more. `false`: there is none.
     fn make_room(&mut self) -> bool {
-        if self.half_open.len() >= self.settings.limits.half_open
-            && let Some(oldest) = self.half_open.first().copied()
-        {
+        if let Some(oldest) = self.clients.surplus(&self.settings.limits) {
             self.counts.evicted += 1;
             self.forget(oldest);
         }
-        if self.connections.len() < self.settings.limits.connections {
+        if self.clients.by_id.len() < self.settings.limits.connections {
             return true;
         }
-        let idle = self.connections.iter().find(|(_, connection)| connection.is_idle()).map(|(id, _)| *id);
+        let idle = self.clients.idle();
         if let Some(id) = idle {
             self.counts.evicted += 1;
             self.forget(id);
@@ -362,47 +306,22 @@ impl Server {
 
     /// No packet is left: when it wants to be called again, or its end.
     fn settle(&mut self, now: Time, id: u64) {
-        let Some(connection) = self.connections.get(&id) else { return };
+        let Some(connection) = self.clients.by_id.get(&id) else { return };
         if connection.is_gone() {
-            self.note(now, id);
+            self.clients.note(now, id);
             return self.forget(id);
         }
         let due = connection.poll_timeout(&self.settings.limits);
-        let before = self.due_of.insert(id, due);
-        if before != Some(due) {
-            if let Some(before) = before {
-                self.deadlines.remove(&(before, id));
-            }
-            self.deadlines.insert((due, id));
-        }
-    }
-
-    fn sample(&mut self, now: Time) {
-        let Some(recorder) = &mut self.recorder else { return };
-        recorder.begin_sample(now);
-        for (id, connection) in &mut self.connections {
-            recorder.note(now, *id, connection);
-        }
-    }
-
-    /// A last look at a connection that is about to be forgotten.
-    fn note(&mut self, now: Time, id: u64) {
-        if let (Some(recorder), Some(connection)) = (&mut self.recorder, self.connections.get_mut(&id)) {
-            recorder.note(now, id, connection);
-        }
+        self.clients.call_at(id, due);
     }
 
     fn forget(&mut self, id: u64) {
-        let Some(connection) = self.connections.remove(&id) else { return };
+        let Some(connection) = self.clients.remove(id) else { return };
         if let Some(mptcp) = connection.transport.mptcp() {
             self.tokens.remove(&mptcp.token());
         }
         for path in &connection.paths {
             self.ends.remove(&(path.local, path.remote));
-        }
-        self.half_open.remove(&id);
-        if let Some(due) = self.due_of.remove(&id) {
-            self.deadlines.remove(&(due, id));
         }
     }
 }

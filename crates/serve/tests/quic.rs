@@ -58,12 +58,12 @@ fn a_stranger_whose_packets_cannot_be_opened_is_forgotten() {
     datagram.resize(MIN_INITIAL, 0);
     server.handle_datagram(Time::ZERO, envelope, &mut datagram);
     assert!(server.poll_datagram(Time::ZERO, &mut Vec::new()).is_none(), "nothing to answer");
-    assert_eq!(server.clients(), 1);
+    assert_eq!(server.clients.by_id.len(), 1);
     let due = server.poll_timeout();
     assert_eq!(due, Time::ZERO + Limits::default().open_timeout);
     server.handle_timeout(due);
     server.poll_datagram(due, &mut Vec::new());
-    assert_eq!(server.clients(), 0);
+    assert_eq!(server.clients.by_id.len(), 0);
 }
 
 /// RFC 9000 §12.3: of a packet number that comes again nothing is read, not even what would break a rule. It was: one such datagram
@@ -83,5 +83,5 @@ fn a_packet_that_comes_again_is_not_read() {
     server.handle_datagram(Time::ZERO, envelope, &mut datagram);
     let mut out = Vec::new();
     assert!(server.poll_datagram(Time::ZERO, &mut out).is_some(), "the first of the two is acknowledged");
-    assert_eq!(server.clients(), 1);
+    assert_eq!(server.clients.by_id.len(), 1);
 }

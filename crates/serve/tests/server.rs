@@ -107,7 +107,7 @@ fn reports_are_taken_on_any_connection() {
     let head = "POST /cmcd HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/cmcd";
     let mut clients = [client(1, &format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()))];
     converse(&mut site, &mut clients, Time::from_secs(20), || false);
-    let reported: Vec<_> = std::iter::from_fn(|| site.server.poll_report()).collect();
+    let reported: Vec<_> = site.server.clients.reports.drain(..).collect();
     let line = |text: &str| (clients[0].local, text.to_string());
     assert_eq!(reported, [line("e=ps,sid=\"a\",sta=s,v=2"), line("e=t,sid=\"a\",sta=p,v=2")]);
     assert!(clients[0].received.starts_with(b"HTTP/1.1 204 No Content\r\n") && clients[0].body().is_empty());
@@ -122,7 +122,7 @@ fn a_claim_that_is_not_believed_is_in_the_record() {
         |claim: &str| format!("GET /clip HTTP/1.1\r\nHost: a\r\nCMCD-Object: {claim}\r\nConnection: close\r\n\r\n");
     let mut clients = [client(1, &request("br=3000,tb=900000")), client(2, &request("br=3000,tb=6000"))];
     let now = converse(&mut site, &mut clients, Time::from_secs(20), || false);
-    let record = site.server.take_record(now).unwrap().to_json();
+    let record = site.server.clients.take_record(now).unwrap().to_json();
     let doubts: Vec<_> = (0..2).map(|i| record["connections"][i]["client_data_doubt"].as_str()).collect();
     assert_eq!(doubts, [Some("CMCD: `tb` = 900000 is out of range; 200000 used"), None]);
 }
@@ -146,13 +146,13 @@ fn a_flood_of_syns_takes_no_more_than_its_share() {
         site.server.handle_packet(Time::ZERO, &syn(i));
         site.flush(Time::ZERO);
     }
-    assert_eq!(site.server.connections().count(), 64);
+    assert_eq!(site.server.clients.by_id.len(), 64);
     assert_eq!(site.server.counts.evicted, 10_000 - 64);
     let mut clients = [client(7, GET)];
     converse(&mut site, &mut clients, Time::from_secs(5), || false);
     assert!(clients[0].body() == site.clip);
     converse(&mut site, &mut [], Time::from_secs(200), || false);
-    assert_eq!(site.server.connections().count(), 0, "who does not answer is forgotten");
+    assert_eq!(site.server.clients.by_id.len(), 0, "who does not answer is forgotten");
 }
 
 /// Places are for those who use them: idle connections go, busy ones stay and the new client waits.
@@ -161,7 +161,7 @@ fn idle_connections_make_room() {
     let mut site = Site::new("room", 50_000, Limits { connections: 4, ..Limits::default() });
     let mut idle: Vec<Client> = (0..4).map(|i| client(10 + i, "GET /clip HTTP/1.1\r\nHost: a\r\n\r\n")).collect();
     converse(&mut site, &mut idle, Time::from_secs(2), || false);
-    assert_eq!(site.server.connections().count(), 4);
+    assert_eq!(site.server.clients.by_id.len(), 4);
     idle.push(client(99, GET));
     converse(&mut site, &mut idle, Time::from_secs(9), || false);
     assert!(idle[4].body() == site.clip);
@@ -185,9 +185,9 @@ fn patience_ends() {
         is_deaf
     };
     converse(&mut site, &mut clients[2..], Time::from_secs(2), lose);
-    assert_eq!(site.server.connections().count(), 1);
+    assert_eq!(site.server.clients.by_id.len(), 1);
     converse(&mut site, &mut clients[..2], Time::from_secs(100), || false);
-    assert_eq!(site.server.connections().count(), 0);
+    assert_eq!(site.server.clients.by_id.len(), 0);
     assert!(clients[0].has(Event::PeerClosed), "an idle one is closed in order");
     assert!(clients[1].has(Event::Reset), "half a request is reset");
 }
@@ -201,7 +201,7 @@ fn a_client_hello_that_drips_in_is_not_waited_for() {
     let mut clients = [client(1, "\x16\x03\x01\x02\0")];
     converse(&mut site, &mut clients, Time::from_secs(5), || false);
     for seconds in [5, 10, 15, 20] {
-        assert_eq!(site.server.connections().count(), 1);
+        assert_eq!(site.server.clients.by_id.len(), 1);
         clients[0].ask("\x01");
         let times = (Time::from_secs(seconds), Time::from_secs(seconds + 5));
         support::converse_from(&mut site, &mut clients, times, || false);
@@ -218,7 +218,7 @@ fn what_belongs_to_no_connection_is_refused() {
         site.server.handle_packet(Time::ZERO, &packet(from, &Segment { flags, ..Segment::default() }, 0, b""));
         assert_eq!(site.flush(Time::ZERO).len(), answers, "{flags:?}");
     }
-    assert_eq!(site.server.connections().count(), 0);
+    assert_eq!(site.server.clients.by_id.len(), 0);
 }
 
 /// What may come after a handshake: segments of the connection with fields near what is in use, or bytes of any kind.
@@ -253,7 +253,7 @@ proptest! {
             prop_assert!(site.flush(now).len() < 100);
             prop_assert!(site.server.footprint() < 3 << 16, "{}", site.server.footprint());
         }
-        prop_assert!(site.server.connections().count() <= 2);
+        prop_assert!(site.server.clients.by_id.len() <= 2);
         let mut clients = [client(51, GET)];
         let start = now;
         let mut clock = now;
@@ -338,7 +338,7 @@ impl Stranger {
         let MptcpOption::Capable { sender_key, .. } = answer.mptcp else { panic!("{answer:?}") };
         let ack = Segment { seq: 1, ack: answer.seq + 1, flags: Flags::ACK, mptcp: capable(2, sender_key), ..syn };
         self.send(Time::ZERO, 1, &Segment { syn_options: SynOptions::default(), ..ack }, b"");
-        let (_, connection) = self.site.server.connections().next().unwrap();
+        let connection = self.site.server.clients.by_id.values().next().unwrap();
         self.token = connection.transport.mptcp().unwrap().token();
     }
 
@@ -406,6 +406,6 @@ proptest! {
             stranger.site.flush(now);
             prop_assert!(stranger.site.server.footprint() < 4 << 16, "{}", stranger.site.server.footprint());
         }
-        prop_assert!(stranger.site.server.connections().count() <= 2);
+        prop_assert!(stranger.site.server.clients.by_id.len() <= 2);
     }
 }

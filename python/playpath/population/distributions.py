@@ -25,7 +25,6 @@ from playpath.base.errors import InputError, unknown_name
 from playpath.base.quantity import parse, quantity
 
 KINDS = ("lognormal", "normal", "uniform", "log_uniform", "choice")
-_NORMAL = NormalDist()
 _EXTRAS = {"choice": ("weights",)}
 _BOUNDS = ("min", "max")
 
@@ -82,31 +81,40 @@ def check_weights(weights: Any, number: int, where: str) -> None:
 
 def _continuous(kind: str, value: Mapping[str, Any], where: str) -> Distribution:
     inner = value[kind]
+    scale, back = (_log, math.exp) if kind in ("lognormal", "log_uniform") else (float, float)
     if kind in ("uniform", "log_uniform"):
         low, high, unit = _ends(inner, f"{where}.{kind}", positive=kind == "log_uniform")
-        quantile = _uniform(low, high) if kind == "uniform" else _log_uniform(low, high)
-        share = _uniform_share(low, high) if kind == "uniform" else _log_share(low, high)
+        quantile, share = _uniform(scale(low), scale(high))
         text = f"{kind.replace('_', '-')} from {low:g} to {high:g} {unit}".strip()
     else:
-        quantile, share, unit, text = _normal_family(kind, inner, f"{where}.{kind}")
+        centre, spread, unit, text = _normal(kind, inner, f"{where}.{kind}")
+        quantile, share = NormalDist(scale(centre), spread).inv_cdf, NormalDist(scale(centre), spread).cdf
     lowest, highest = (_bound(value, key, unit, where) for key in _BOUNDS)
     if lowest is not None and highest is not None and lowest >= highest:
         raise InputError(f"`{where}`: `min` must be below `max`")
-    first = 0.0 if lowest is None else share(lowest)
-    last = 1.0 if highest is None else share(highest)
+    first = 0.0 if lowest is None else share(scale(lowest))
+    last = 1.0 if highest is None else share(scale(highest))
     if last - first < 1e-9:
         raise InputError(f"`{where}`: nothing of the distribution lies between `min` and `max`")
     bounds = "".join(f", {key} {value[key]}" for key in _BOUNDS if key in value)
 
     def at(uniform: float) -> Any:
-        return quantity(quantile(first + uniform * (last - first)), unit)
+        return quantity(back(quantile(first + uniform * (last - first))), unit)
 
     return Distribution(kind, at, text + bounds)
 
 
-def _normal_family(
-    kind: str, inner: Any, where: str
-) -> tuple[Callable[[float], float], Callable[[float], float], str, str]:
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf
+
+
+def _uniform(low: float, high: float) -> tuple[Callable[[float], float], Callable[[float], float]]:
+    """The quantile function and the distribution function."""
+    return lambda p: low + p * (high - low), lambda x: min(1.0, max(0.0, (x - low) / (high - low)))
+
+
+def _normal(kind: str, inner: Any, where: str) -> tuple[float, float, str, str]:
+    """Mean (or median) and standard deviation (or sigma), the unit, and a description."""
     names = ("median", "sigma") if kind == "lognormal" else ("mean", "sd")
     if not isinstance(inner, Mapping):
         raise InputError(f"`{where}`: write {{ {names[0]} = …, {names[1]} = … }}")
@@ -125,37 +133,8 @@ def _normal_family(
     if spread <= 0 or (kind == "lognormal" and centre <= 0):
         raise InputError(f"`{where}`: `{names[0]}` and `{names[1]}` must be above 0")
     if kind == "lognormal":
-        middle = math.log(centre)
-        text = f"log-normal, median {centre:g} {unit}".strip() + f", sigma {spread:g}"
-        return (
-            lambda p: math.exp(middle + spread * _NORMAL.inv_cdf(p)),
-            lambda x: 0.0 if x <= 0 else _NORMAL.cdf((math.log(x) - middle) / spread),
-            unit,
-            text,
-        )
-    text = f"normal, mean {centre:g}, standard deviation {spread:g} {unit}".strip()
-    return (
-        lambda p: centre + spread * _NORMAL.inv_cdf(p),
-        lambda x: _NORMAL.cdf((x - centre) / spread),
-        unit,
-        text,
-    )
-
-
-def _uniform(low: float, high: float) -> Callable[[float], float]:
-    return lambda p: low + p * (high - low)
-
-
-def _uniform_share(low: float, high: float) -> Callable[[float], float]:
-    return lambda x: min(1.0, max(0.0, (x - low) / (high - low)))
-
-
-def _log_uniform(low: float, high: float) -> Callable[[float], float]:
-    return lambda p: math.exp(math.log(low) + p * (math.log(high) - math.log(low)))
-
-
-def _log_share(low: float, high: float) -> Callable[[float], float]:
-    return lambda x: 0.0 if x <= low else min(1.0, math.log(x / low) / math.log(high / low))
+        return centre, spread, unit, f"log-normal, median {centre:g} {unit}".strip() + f", sigma {spread:g}"
+    return centre, spread, unit, f"normal, mean {centre:g}, standard deviation {spread:g} {unit}".strip()
 
 
 def _ends(inner: Any, where: str, *, positive: bool) -> tuple[float, float, str]:

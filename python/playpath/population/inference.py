@@ -436,7 +436,7 @@ def _notes(tally: _Tally, done: Inferred, assumptions: Assumptions) -> Iterator[
         )
     if len(assumptions.senders) > 1:
         found = ", ".join(f"{name} {count:.0f}" for name, count in sorted(tally.senders.items()))
-        yield f"the deployed sender was not named; the likeliest, by number of sessions: {found}"
+        yield f"the deployed sender was inferred among {len(assumptions.senders)}; the likeliest, by number of sessions: {found}"
     counts = tally.readings
     if tally.retransmitted:
         yield (

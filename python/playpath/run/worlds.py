@@ -176,23 +176,9 @@ def session_of(
     series: dict[str, engine.Columns],
 ) -> Session:
     """A session from its world's record."""
-    return Session(
-        scenario=scenario.name,
-        world=world.name,
-        sender=sender,
-        cc=cc,
-        seed=seed,
-        series=series,
-        window_events=record.get("window_events", {}),
-        metrics=record["metrics"],
-        flows=record["flows"],
-        links=record["links"],
-        events=record["events"],
-        warnings=record["warnings"],
-        manifest=record["manifest"],
-        digest=record["digest"],
-        sessions=record["sessions"],
-    )
+    of_session: dict[str, Any] = {key: value for key, value in record.items() if key in Session.__dataclass_fields__}
+    about = {"scenario": scenario.name, "world": world.name, "sender": sender, "cc": cc, "seed": seed}
+    return Session(**{**of_session, **about, "series": series})
 
 
 class WireWorld(KernelWorld):

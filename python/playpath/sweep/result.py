@@ -18,7 +18,6 @@ from playpath.base.files import write_frame, write_text
 from playpath.base.manifest import compared, package_version
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA
 from playpath.base.tabular import Json, Named, Tabular
-from playpath.judge.evidence import STOPPING_RULE
 from playpath.judge.race import RULE
 from playpath.judge.ranking import Ranker, identical_replicas
 from playpath.results.effects import Effect, effects
@@ -206,7 +205,7 @@ class SweepResult(Tabular):
                 "engine_version": engine.version(),
                 "playpath_version": package_version(),
                 "stopping": {
-                    "rule": STOPPING_RULE if self.most is None else RULE,
+                    "rule": None if self.most is None else RULE,
                     "looks": list(self.looks),
                     "most": self.most,
                 },

@@ -14,8 +14,7 @@ from typing import Any, Unpack
 from playpath.base.errors import PlaypathError, RunError
 from playpath.base.parallel import check_jobs
 from playpath.base.progress import Progress
-from playpath.judge.evidence import ladder
-from playpath.judge.race import MAX
+from playpath.judge.race import MAX, doubling_looks
 from playpath.scenario import Choices, Scenario, check_choices, own_code
 from playpath.sweep.cells import Cell, cells
 from playpath.sweep.design import Design, load_design
@@ -72,7 +71,7 @@ def sweep(
         design = load_design(design, seeds=seeds, **senders)
     loaded: Design = design
     most = MAX if until_decided is True else until_decided or None
-    steps = ladder(len(loaded.base.seeds), most)
+    steps = doubling_looks(len(loaded.base.seeds), most)
     code = code_for_workers(loaded.base)
     where = Store(store)
     known = where.cells() if resume else set()
@@ -93,10 +92,10 @@ def code_for_workers(scenario: Scenario) -> tuple[str, ...]:
     """Folders in which workers find the user's own code."""
     if not own_code(scenario.resolved):
         return ()
-    from playpath.run import own
+    from playpath.run.own import require_importable, sources
 
-    own.require_importable(scenario)
-    return own.folders()
+    require_importable(scenario)
+    return sources.folders()
 
 
 def _report(progress: Progress, plan: _Plan, done: int) -> None:

@@ -42,10 +42,10 @@ class Done:
 
 def run_chunk(chunk: Sequence[Cell], code: tuple[str, ...] = ()) -> Done:
     """Run cells one after the other. A cell that fails becomes a row with its error. `code` lists folders of the user's own code."""
-    if code:
-        from playpath.run.own import add_folders
+    for folder in code:  # in which the driver found the user's own code
+        from playpath.run.own.sources import add_folder
 
-        add_folders(code)
+        add_folder(folder)
     begin = time.perf_counter()
     shard = to_shard([run_cell(cell) for cell in chunk])
     return Done(shard, len(chunk), time.perf_counter() - begin)

@@ -83,7 +83,7 @@ fn early_requests_are_answered_if_they_are_safe() {
 #[test]
 fn a_copy_of_an_early_request_is_not_answered() {
     let (_site, mut world) = returning("replay");
-    while world.server.poll_access().is_some() {}
+    world.server.clients.accesses.clear();
     world.kept = Some(vec![]);
     world.client.ask(&[(":path", "/small")]);
     world.play(end(), |_, _| false, |client, _| client.ended.len() == 1);
@@ -92,15 +92,15 @@ fn a_copy_of_an_early_request_is_not_answered() {
     let at = world.at();
     world.client.connection.close(at, VarInt::from_u32(0x100), bytes::Bytes::new());
     world.play(world.now + Duration::from_secs(60), |_, _| false, |_, _| false);
-    let asked = |world: &mut World| std::iter::from_fn(|| world.server.poll_access()).count();
-    assert_eq!((asked(&mut world), world.server.clients()), (1, 0));
+    let asked = |world: &mut World| world.server.clients.accesses.drain(..).count();
+    assert_eq!((asked(&mut world), world.server.clients.by_id.len()), (1, 0));
     for mut datagram in flight {
         let remote = "10.6.6.6:6666".parse().unwrap();
         world.server.handle_datagram(world.now, Envelope { remote, local: None, ecn: Ecn::NotEct }, &mut datagram);
     }
     let mut out = vec![];
     while world.server.poll_datagram(world.now, &mut out).is_some() {}
-    assert_eq!(world.server.clients(), 1, "a handshake begins");
+    assert_eq!(world.server.clients.by_id.len(), 1, "a handshake begins");
     world.play(world.now + Duration::from_secs(1), |_, _| false, |_, _| false);
     assert_eq!(asked(&mut world), 0);
 }

@@ -19,13 +19,12 @@ fn connection() -> HttpConnection {
     let control = playpath_cc::build("newreno", 10.0).unwrap();
     let transport = Box::new(Connection::listen(Config::linux(), control));
     let mut connection = HttpConnection::new(Time::ZERO, transport, pair);
-    connection.take_client_data(Time::ZERO, &parse("br=1000,ot=v,sid=\"a\"").cmcd, 1000);
+    connection.client_data.handle_request(&parse("br=1000,ot=v,sid=\"a\"").cmcd, 1000);
     connection
 }
 
 fn known_rate(connection: &HttpConnection) -> Rate {
-    let mut view = connection.viewer.clone();
-    view.handle_request(&Cmcd::default(), None, &mut Vec::new()).unwrap().video_rate
+    connection.client_data.clone().handle_report(&Cmcd::default()).unwrap().video_rate
 }
 
 #[test]
@@ -41,7 +40,7 @@ fn a_report_concerns_the_connections_of_its_session() {
     }
     // Whoever tells no session has none: a report without one is not about it.
     let mut silent = connection();
-    silent.take_client_data(Time::ZERO, &parse("br=1000,ot=v").cmcd, 1000);
+    silent.client_data.handle_request(&parse("br=1000,ot=v").cmcd, 1000);
     assert!(!silent.handle_report(Time::ZERO, &parse("br=(2000),e=ps,v=2").cmcd));
 }
 

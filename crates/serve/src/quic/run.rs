@@ -157,7 +157,7 @@ impl Serves for Loop {
 impl Loop {
     fn end(mut self, record: Option<&Path>) -> Result<(), Failure> {
         let now = self.clock.now();
-        let recorder = self.server.take_record(now);
+        let recorder = self.server.clients.take_record(now);
         self.server.close_all(now);
         self.flush();
         write_record(record, recorder, (&self.clock, self.write_errors))
@@ -184,12 +184,7 @@ impl Loop {
             let Some(envelope) = envelope else { break };
             run = Some(Run { envelope, size: length });
         }
-        while let Some(access) = self.server.poll_access() {
-            self.logs.write_access(&access);
-        }
-        while let Some((peer, report)) = self.server.poll_report() {
-            self.logs.write_report(peer, &report);
-        }
+        self.logs.write(&mut self.server.clients);
     }
 
     /// A datagram that the socket does not take is lost, as on any network.

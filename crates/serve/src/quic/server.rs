@@ -6,7 +6,7 @@
 //! flow-control windows, and an answer to an address that has not proved itself is at most three times what came from there (RFC 9000
 //! §8.1). Above a number of half-open connections, a new client has to prove its address by a Retry before any state is kept for it.
 
-use crate::http_connection::Access;
+use crate::clients::Clients;
 use crate::quic::identity::Tls;
 use crate::quic::keys::MAX_PATHS;
 use crate::quic::session::{Envelope, Further, Opening, Session};
@@ -24,7 +24,7 @@ use playpath_transport::quic::packet::Kind;
 use playpath_transport::quic::qlog::{Head, MakeLog, Qlog};
 use playpath_units::{Duration, Time};
 use playpath_video::ServerPolicy;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -74,24 +74,15 @@ pub struct Server {
     tls: Tls,
     tokens: Tokens,
     secrets: Box<dyn Secrets>,
-    sessions: BTreeMap<u64, Session>,
-    half_open: BTreeSet<u64>,
+    pub clients: Clients<Session>,
     /// Own connection ids, and those that clients chose for their first packets.
     cids: HashMap<Vec<u8>, u64>,
     cids_of: HashMap<u64, Vec<Vec<u8>>>,
-    deadlines: BTreeSet<(Time, u64)>,
-    due_of: HashMap<u64, Time>,
-    ready: VecDeque<u64>,
     refusals: VecDeque<(Envelope, Vec<u8>)>,
-    next_id: u64,
-    accesses: VecDeque<Access>,
     /// Parameters of the video for the congestion control of new connections.
     pub parameters: Option<AppParameters>,
     /// Players are told of the server with each file (CTA-5006).
     pub policy: Option<ServerPolicy>,
-    reports: VecDeque<(SocketAddr, String)>,
-    /// Recorder of the connections' quantities, and the address that denotes this end in the record.
-    recorder: Option<(Recorder, SocketAddr)>,
     /// Makes a place for the log of the connection whose first packet went to the id with this name.
     pub qlogs: Option<MakeLog>,
 }
@@ -104,54 +95,21 @@ impl Server {
             tokens: Tokens::new(&tls.secret, since_1970()),
             tls,
             secrets,
-            sessions: BTreeMap::new(),
-            half_open: BTreeSet::new(),
+            clients: Clients::default(),
             cids: HashMap::new(),
             cids_of: HashMap::new(),
-            deadlines: BTreeSet::new(),
-            due_of: HashMap::new(),
-            ready: VecDeque::new(),
             refusals: VecDeque::new(),
-            next_id: 0,
-            accesses: VecDeque::new(),
             parameters: None,
             policy: None,
-            reports: VecDeque::new(),
-            recorder: None,
             qlogs: None,
         }
     }
 
     /// Record with a [`Recorder`] at this interval; `local` denotes this end.
     pub fn record(&mut self, interval: Duration, local: SocketAddr) {
-        self.recorder = Some((Recorder::new(interval, self.settings.sender.cc.name()), local));
-    }
-
-    pub fn take_record(&mut self, now: Time) -> Option<Recorder> {
-        self.sample(now);
-        self.recorder.take().map(|(recorder, _)| recorder)
-    }
-
-    fn sample(&mut self, now: Time) {
-        let Some((recorder, local)) = &mut self.recorder else { return };
-        recorder.begin_sample(now);
-        for (&id, session) in &self.sessions {
-            recorder.note_session(now, id, *local, session);
-        }
-    }
-
-    /// The oldest answer that has arrived and was not taken.
-    pub fn poll_access(&mut self) -> Option<Access> {
-        self.accesses.pop_front()
-    }
-
-    /// The oldest report that was not taken, and who sent it.
-    pub fn poll_report(&mut self) -> Option<(SocketAddr, String)> {
-        self.reports.pop_front()
-    }
-
-    pub fn clients(&self) -> usize {
-        self.sessions.len()
+        let mut recorder = Recorder::new(interval, self.settings.sender.cc.name());
+        recorder.local = Some(local);
+        self.clients.recorder = Some(recorder);
     }
 
     /// Handle a received datagram; it is decrypted in place.
@@ -181,16 +139,16 @@ impl Server {
             self.handle_initial(now, envelope, (&bytes[destination], &bytes[source], &bytes[token]))
         });
         let Some(id) = id else { return };
-        if let Some(session) = self.sessions.get_mut(&id) {
+        if let Some(session) = self.clients.by_id.get_mut(&id) {
             session.handle_datagram(now, envelope, bytes, &self.store);
-            self.ready.push_back(id);
+            self.clients.ready.push_back(id);
         }
         self.renew_ids(id);
     }
 
     /// The client keeps as many ids to call this end by as both allow (RFC 9000 §5.1.1).
     fn renew_ids(&mut self, id: u64) {
-        let Some((session, own)) = self.sessions.get_mut(&id).zip(self.cids_of.get_mut(&id)) else { return };
+        let Some((session, own)) = self.clients.by_id.get_mut(&id).zip(self.cids_of.get_mut(&id)) else { return };
         for cid in session.take_given_back() {
             own.retain(|other| other[..] != cid);
             self.cids.remove(&cid[..]);
@@ -223,7 +181,7 @@ impl Server {
         let remote = envelope.remote;
         let proven = self.tokens.original(now, remote, to, token).map(<[u8]>::to_vec);
         let own = self.secrets.key().ok()?.to_be_bytes();
-        if proven.is_none() && self.half_open.len() >= self.settings.limits.half_open_unproven {
+        if proven.is_none() && self.clients.half_open.len() >= self.settings.limits.half_open_unproven {
             let retry = self.tokens.retry(now, remote, (peer, &own, to));
             self.refuse(envelope, retry);
             return None;
@@ -236,12 +194,11 @@ impl Server {
 
     /// A new client, whose packets go to `to` until it knows what this end calls itself. `None`: all places are taken.
     fn let_in(&mut self, now: Time, to: &[u8], opening: Opening) -> Option<u64> {
-        if self.half_open.len() >= self.settings.limits.half_open {
-            let oldest = self.half_open.first().copied()?;
+        if let Some(oldest) = self.clients.surplus(&self.settings.limits) {
             self.forget(now, oldest);
         }
-        if self.sessions.len() >= self.settings.limits.connections {
-            let idle = self.sessions.iter().find(|(_, session)| session.streams.is_idle()).map(|(id, _)| *id)?;
+        if self.clients.by_id.len() >= self.settings.limits.connections {
+            let idle = self.clients.idle()?;
             self.send_away(now, idle);
         }
         let config = self.settings.endpoint();
@@ -259,19 +216,16 @@ impl Server {
         let place = self.qlogs.as_mut().and_then(|make| make(&name));
         place.into_iter().for_each(|place| session.log(Qlog::new(now, head(&name), place)));
         self.parameters.into_iter().for_each(|parameters| session.set_app_parameters(now, parameters));
-        session.streams.policy = self.policy;
-        let id = self.next_id;
-        self.next_id += 1;
+        session.streams.client_data.policy = self.policy;
+        let id = self.clients.add(session);
         self.cids.extend(cids.iter().map(|cid| (cid.clone(), id)));
         self.cids_of.insert(id, cids);
-        self.half_open.insert(id);
-        self.sessions.insert(id, session);
         Some(id)
     }
 
     /// Close a client's connection and drop its state: its further datagrams are answered by a stateless reset.
     fn send_away(&mut self, now: Time, id: u64) {
-        if let Some(session) = self.sessions.get_mut(&id) {
+        if let Some(session) = self.clients.by_id.get_mut(&id) {
             session.close(now);
             let mut refusal = Vec::new();
             if let Some(envelope) = session.poll_datagram(now, &mut refusal) {
@@ -282,38 +236,20 @@ impl Server {
     }
 
     fn forget(&mut self, now: Time, id: u64) {
-        let Some(session) = self.sessions.remove(&id) else { return };
-        if let Some((recorder, local)) = &mut self.recorder {
-            recorder.note_session(now, id, *local, &session);
-        }
-        self.half_open.remove(&id);
+        self.clients.note(now, id);
+        self.clients.remove(id);
         for cid in self.cids_of.remove(&id).into_iter().flatten() {
             self.cids.remove(&cid);
-        }
-        if let Some(due) = self.due_of.remove(&id) {
-            self.deadlines.remove(&(due, id));
         }
     }
 
     pub fn handle_timeout(&mut self, now: Time) {
-        if self.recorder.as_ref().is_some_and(|(recorder, _)| recorder.due <= now) {
-            self.sample(now);
-        }
-        while let Some((due, id)) = self.deadlines.first().copied().filter(|(due, _)| *due <= now) {
-            self.deadlines.remove(&(due, id));
-            self.due_of.remove(&id);
-            if let Some(session) = self.sessions.get_mut(&id) {
-                session.handle_timeout(now, &self.settings.limits);
-                session.serve(now, &self.store);
-                self.ready.push_back(id);
-            }
-        }
+        self.clients.handle_timeout(now, &self.settings.limits, &self.store);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
-        let sample = self.recorder.as_ref().map_or(Time::MAX, |(recorder, _)| recorder.due);
-        self.deadlines.first().map_or(Time::MAX, |(due, _)| *due).min(sample)
+        self.clients.poll_timeout()
     }
 
     /// The next datagram is appended to `out`; `None`: there is none now.
@@ -322,13 +258,13 @@ impl Server {
             out.extend(bytes);
             return Some(envelope);
         }
-        while let Some(id) = self.ready.front().copied() {
-            if let Some(session) = self.sessions.get_mut(&id)
+        while let Some(id) = self.clients.ready.front().copied() {
+            if let Some(session) = self.clients.by_id.get_mut(&id)
                 && let Some(envelope) = session.poll_datagram(now, out)
             {
                 return Some(envelope);
             }
-            self.ready.pop_front();
+            self.clients.ready.pop_front();
             self.settle(now, id);
         }
         None
@@ -336,31 +272,25 @@ impl Server {
 
     /// Update the client's bookkeeping and its timer once it has nothing more to send for now.
     fn settle(&mut self, now: Time, id: u64) {
-        let Some(session) = self.sessions.get_mut(&id) else { return };
-        self.accesses.extend(session.streams.accesses.drain(..));
+        let Some(session) = self.clients.by_id.get_mut(&id) else { return };
+        self.clients.accesses.extend(session.streams.accesses.drain(..));
         let remote = session.remote();
-        self.reports.extend(session.streams.reports.drain(..).filter_map(|report| Some((remote?, report))));
+        self.clients.reports.extend(session.streams.reports.drain(..).filter_map(|report| Some((remote?, report))));
         if session.endpoint.is_established() {
-            self.half_open.remove(&id);
+            self.clients.half_open.remove(&id);
         }
-        let is_half_open = self.half_open.contains(&id);
+        let is_half_open = self.clients.half_open.contains(&id);
         let patience = if is_half_open { session.opened + self.settings.limits.open_timeout } else { Time::MAX };
         if session.is_over() || patience <= now {
             return self.forget(now, id);
         }
         // A stranger whose packets cannot be opened has no timer of its own.
         let due = session.poll_timeout(&self.settings.limits).min(patience);
-        if let Some(before) = self.due_of.insert(id, due) {
-            self.deadlines.remove(&(before, id));
-        }
-        self.deadlines.insert((due, id));
+        self.clients.call_at(id, due);
     }
 
     pub fn close_all(&mut self, now: Time) {
-        for (&id, session) in &mut self.sessions {
-            session.close(now);
-            self.ready.push_back(id);
-        }
+        self.clients.for_all(|session| session.close(now));
     }
 }
 

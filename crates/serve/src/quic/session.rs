@@ -4,12 +4,14 @@
 //! client that speaks
 //! multipath (draft-ietf-quic-multipath-21) is given ids for [`MAX_PATHS`] paths, and opens those that it chooses.
 
+use crate::clients::Client;
 use crate::h3::{Broken, EXCESSIVE_LOAD, INTERNAL_ERROR, NO_ERROR};
 use crate::incoming::Incoming;
 use crate::quic::addresses::{Addresses, Ends};
 use crate::quic::ids::{self, Ids};
 use crate::quic::keys::{ConnectionKeys, MAX_PATHS, Place};
 use crate::quic::streams::Streams;
+use crate::record::Recorder;
 use crate::settings::Limits;
 use crate::store::Store;
 use playpath_cc::{AppParameters, CongestionControl};
@@ -99,6 +101,44 @@ pub struct Session {
     pub opened: Time,
 }
 
+impl Client for Session {
+    fn handle_timeout(&mut self, now: Time, limits: &Limits) {
+        if self.endpoint.poll_timeout() <= now {
+            self.endpoint.handle_timeout(now);
+            self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.endpoint));
+        }
+        if self.deadline(limits) <= now {
+            self.end(now, EXCESSIVE_LOAD.0);
+        }
+    }
+
+    fn serve(&mut self, now: Time, store: &Store) {
+        let Some(remote) = self.remote() else { return };
+        if let Err(Broken(code)) = self.streams.serve(now, &mut self.endpoint, remote, store) {
+            self.end(now, code);
+        }
+        if let Some(address) = self.streams.migrated.take() {
+            for path_id in 0..self.ids.len() {
+                let retired = self.ids[path_id].settle(address.port);
+                self.retire(path_id as u8, retired);
+            }
+        }
+        let stats = self.endpoint.stats();
+        let moved = stats.bytes_acked + stats.bytes_delivered;
+        if moved != self.moved.0 || self.streams.is_idle() {
+            self.moved = (moved, now);
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.streams.is_idle()
+    }
+
+    fn note(&mut self, now: Time, id: u64, recorder: &mut Recorder) {
+        recorder.note_session(now, id, self);
+    }
+}
+
 impl Session {
     /// Open a session for a client's first packet. `None` if TLS rejects its configuration.
     pub fn new(
@@ -155,16 +195,6 @@ impl Session {
     pub fn log(&mut self, qlog: Qlog) {
         self.endpoint.log_lost();
         self.qlog = Some(qlog);
-    }
-
-    pub fn handle_timeout(&mut self, now: Time, limits: &Limits) {
-        if self.endpoint.poll_timeout() <= now {
-            self.endpoint.handle_timeout(now);
-            self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.endpoint));
-        }
-        if self.deadline(limits) <= now {
-            self.end(now, EXCESSIVE_LOAD.0);
-        }
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has to be called.
@@ -444,25 +474,6 @@ impl Session {
             .into_iter()
             .for_each(|app_parameters| self.endpoint.set_app_parameters(now, app_parameters));
         self.ids.resize_with(MAX_PATHS, Ids::further);
-    }
-
-    /// Read requests and write answers as far as both go.
-    pub fn serve(&mut self, now: Time, store: &Store) {
-        let Some(remote) = self.remote() else { return };
-        if let Err(Broken(code)) = self.streams.serve(now, &mut self.endpoint, remote, store) {
-            self.end(now, code);
-        }
-        if let Some(address) = self.streams.migrated.take() {
-            for path_id in 0..self.ids.len() {
-                let retired = self.ids[path_id].settle(address.port);
-                self.retire(path_id as u8, retired);
-            }
-        }
-        let stats = self.endpoint.stats();
-        let moved = stats.bytes_acked + stats.bytes_delivered;
-        if moved != self.moved.0 || self.streams.is_idle() {
-            self.moved = (moved, now);
-        }
     }
 
     /// The next datagram is appended to `out`; `None`: there is none now.

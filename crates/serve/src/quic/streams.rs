@@ -1,5 +1,6 @@
 //! HTTP/3 on a session's streams: requests in, answers out, and the client's CMCD reports of its playback.
 
+use crate::client_data::ClientData;
 use crate::h3::request::{Early, Outcome, Request, priority, put_answer, put_continue};
 use crate::h3::{Broken, CONTROL_PREFACE, Control, FRAME_ERROR, ID_ERROR, NO_ERROR};
 use crate::http::Answer;
@@ -7,14 +8,11 @@ use crate::http_connection::Access;
 use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, Source};
 use crate::store::Store;
-use playpath_cc::AppParameters;
 use playpath_transport::codec::quic::OfClient;
 use playpath_transport::quic::packet::Address;
 use playpath_transport::quic::{Connection, Event, Priority, Reason};
 use playpath_units::Time;
-use playpath_video::ServerPolicy;
-use playpath_video::cmcd::{Cmcd, ServerView, Warning, parse, report_lines};
-use playpath_video::cmsd::Cmsd;
+use playpath_video::cmcd::{parse, report_lines};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::SystemTime;
@@ -41,17 +39,12 @@ pub struct Streams {
     next: [u64; 4],
     control: Control,
     early: Early,
-    view: ServerView,
-    session: Option<String>,
-    /// Server data (CMSD) sent with each file.
-    pub policy: Option<ServerPolicy>,
+    pub client_data: ClientData,
     /// Reports of the client that have not been taken yet.
     pub reports: Vec<String>,
     /// Delivered answers that have not been taken yet.
     pub accesses: Vec<Access>,
     pub requests: u64,
-    /// The first impossible value that the client sent.
-    pub doubt: Option<Warning>,
     /// The client has proved that it is at another address now.
     pub migrated: Option<Address>,
 }
@@ -63,13 +56,10 @@ impl Default for Streams {
             next: [0, 1, 2, 3],
             control: Control::default(),
             early: Early::default(),
-            view: ServerView::default(),
-            session: None,
-            policy: None,
+            client_data: ClientData::default(),
             reports: Vec::new(),
             accesses: Vec::new(),
             requests: 0,
-            doubt: None,
             migrated: None,
         }
     }
@@ -215,16 +205,14 @@ impl Streams {
     }
 
     fn answer(&mut self, now: Time, endpoint: &mut Connection, (id, remote): (u64, SocketAddr), mut answer: Answer) {
-        if let Some((cmcd, body_bytes)) = answer.cmcd.take() {
-            self.session.clone_from(&cmcd.sid);
-            let mut doubts = Vec::new();
-            let parameters = self.view.handle_request(&cmcd, Some(body_bytes), &mut doubts);
-            self.hand_over(now, endpoint, parameters, doubts);
-        }
+        let client_data = answer.cmcd.take();
+        let parameters = client_data.and_then(|(cmcd, body_bytes)| self.client_data.handle_request(&cmcd, body_bytes));
+        parameters.into_iter().for_each(|parameters| endpoint.set_app_parameters(now, parameters));
         if let Some(reports) = answer.reports.take() {
             self.take_reports_of(now, endpoint, reports);
         }
-        self.add_server_data(endpoint, &mut answer);
+        let paths = (0..endpoint.path_count()).filter_map(|path| endpoint.path_info(path));
+        self.client_data.add_server_data(&mut answer, paths.map(|path| path.path));
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if let Some(priority) = stream.priority.or(stream.request.priority) {
             endpoint.set_priority(id, priority);
@@ -239,36 +227,13 @@ impl Streams {
 
     fn take_reports_of(&mut self, now: Time, endpoint: &mut Connection, reports: String) {
         for line in report_lines(&reports) {
-            let cmcd: Cmcd = parse(line).cmcd;
-            if cmcd.sid.is_some() && cmcd.sid == self.session {
-                let mut doubts = Vec::new();
-                let parameters = self.view.handle_report(&cmcd, &mut doubts);
-                self.hand_over(now, endpoint, parameters, doubts);
+            let report = parse(line).cmcd;
+            if self.client_data.is_about_session_of(&report) {
+                let parameters = self.client_data.handle_report(&report);
+                parameters.into_iter().for_each(|parameters| endpoint.set_app_parameters(now, parameters));
             }
         }
         self.reports.push(reports);
-    }
-
-    fn hand_over(
-        &mut self,
-        now: Time,
-        endpoint: &mut Connection,
-        parameters: Option<AppParameters>,
-        doubts: Vec<Warning>,
-    ) {
-        self.doubt = self.doubt.take().or(doubts.into_iter().next());
-        parameters.into_iter().for_each(|parameters| endpoint.set_app_parameters(now, parameters));
-    }
-
-    /// Add the endpoint's estimates for the path to the client to the answer with a file (CTA-5006).
-    fn add_server_data(&self, endpoint: &Connection, answer: &mut Answer) {
-        let Some(policy) = self.policy.filter(|_| matches!(answer.body, Some((_, Source::File(..))))) else { return };
-        let paths = (0..endpoint.path_count()).filter_map(|path| endpoint.path_info(path));
-        let value = Cmsd::of_server(paths.map(|info| (info.path.delivery_rate, info.path.rtt)), policy).dynamic();
-        if !value.is_empty() {
-            answer.add("CMSD-Dynamic", &value);
-            answer.add("Access-Control-Expose-Headers", "CMSD-Dynamic");
-        }
     }
 
     /// Pass answers to the endpoint as far as it accepts them, and free what has been delivered.

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.table import Table
 
-from playpath.cli.commands.passing import AS_TYPED
+from playpath.cli.commands import serve
 from playpath.show import console
 
 if TYPE_CHECKING:
     from playpath.real.testbed.programs import JsonObject
 
-
-SETTINGS = AS_TYPED
+SETTINGS = serve.SETTINGS
 
 
 def command(context: typer.Context) -> int:

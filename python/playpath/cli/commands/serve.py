@@ -1,13 +1,13 @@
 """`playpath serve`: our own endpoint for ordinary clients. This process is replaced by `playpath-serve`."""
 
+import os
+import sys
+
 import typer
 
-from playpath.cli.commands.passing import AS_TYPED, become
-
 _DEMO = "--demo"
-
-
-SETTINGS = AS_TYPED
+SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+"""Of a command that is a separate program: all arguments, `--help` included, belong to the program."""
 
 
 def command(context: typer.Context) -> None:
@@ -20,4 +20,5 @@ def command(context: typer.Context) -> None:
         from playpath.real.testbed import media
 
         words = [str(media.demo(console.message)), *(word for word in words if word != _DEMO)]
-    become(program(), words)
+    sys.stdout.flush()
+    os.execv(program(), [program(), *words])  # signals reach it, and its exit status is ours

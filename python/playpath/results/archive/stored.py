@@ -120,16 +120,16 @@ def wrong_columns(result: Result, question: Question, cells: Sequence[Cell], ver
     """Columns of a table of cells that say of a session what the question does not."""
     if isinstance(result, Comparison):
         return
-    told: dict[str, list[object]] = {
+    expected: dict[str, list[object]] = {
         "cell": [cell.id for cell in cells],
         "cc": [cell.variant.cc for cell in cells],
         "scenario_sha256": [cell.variant.sha256 for cell in cells],
         "engine_version": [version for _ in cells],
     }
     for key in result.keys if isinstance(result, SweepResult) else ():
-        told[key] = [column_value(question.points[cell.point].get(key)) for cell in cells]
+        expected[key] = [column_value(question.points[cell.point].get(key)) for cell in cells]
     follows = pl.DataFrame(
-        {name: column for name, column in told.items() if name in result.table.columns}, strict=False
+        {name: column for name, column in expected.items() if name in result.table.columns}, strict=False
     )
     for name in follows.columns:
         if follows[name].to_list() != result.table[name].to_list():

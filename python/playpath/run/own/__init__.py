@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from playpath.scenario import Scenario
 
 
-__all__ = ["add_folders", "complete", "factory", "failure", "folders", "reference_of", "require_importable"]
+__all__ = ["complete", "factory", "failure", "reference_of", "require_importable", "sources"]
 
 _HASH = "source_sha256"
 _METHODS = {"control": "on_report", "rule": "choose"}
@@ -60,17 +60,6 @@ def require_importable(scenario: Scenario) -> None:
                 f"'{name.removeprefix(HERE)}' is defined in a notebook, a prompt or a function, where workers cannot import it; "
                 "write it into a file (in a notebook: %%writefile mine.py) and import it from there"
             )
-
-
-def add_folders(found: tuple[str, ...]) -> None:
-    """On a worker: search the folders in which the driver found its code."""
-    for folder in found:
-        sources.add_folder(folder)
-
-
-def folders() -> tuple[str, ...]:
-    """The folders in which code was found, for workers."""
-    return sources.folders()
 
 
 def factory(kind: str, reference: str, params_json: str, sha256: str) -> Callable[[], Any]:

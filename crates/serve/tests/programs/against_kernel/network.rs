@@ -116,7 +116,7 @@ impl Network {
     fn note(&mut self, segment: &Segment) {
         self.resets += u64::from(segment.flags.contains(Flags::RST));
         if segment.flags.contains(Flags::SYN) {
-            let most = self.server.connections().map(|(_, c)| (c.paths.len(), c.transport.mptcp().is_some())).max();
+            let most = self.server.clients.by_id.values().map(|c| (c.paths.len(), c.transport.mptcp().is_some())).max();
             self.paths = self.paths.max(most.unwrap_or_default());
         }
         self.wrapped[0] |= segment.payload_len > 0 && segment.seq < 1 << 31;
