@@ -96,7 +96,15 @@ impl Check<'_> {
         };
         let found = choice.find(name).map(|variant| variant.keys);
         let is_transport = choice.what == "congestion control" && ["quic", "tcp", "mptcp"].contains(&name.as_str());
-        let why = || if is_transport { unknown_control(name) } else { unknown(choice.what, name, choice.names()) };
+        let known = name.split(['(', ':']).next().filter(|head| *head != name && choice.find(head).is_some());
+        let why = || match known {
+            // As `--cc` and its like take it.
+            Some(head) => {
+                format!("\"{name}\": in a file parameters need a table: {{ {} = \"{head}\", … }}", choice.tag)
+            }
+            None if is_transport => unknown_control(name),
+            None => unknown(choice.what, name, choice.names()),
+        };
         found.ok_or_else(|| self.error(at, at, why()))
     }
 

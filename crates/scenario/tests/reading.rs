@@ -401,6 +401,8 @@ fn wrong_types_are_named() {
     expect(&format!("{GOOD}count = 1.5\n"), &["line 18", "`traffic[0].count`", "1.5", "whole numbers from 1 to"]);
     expect(&format!("{GOOD}paths = [1]\n"), &["line 18", "`traffic[0].paths`", "list of texts"]);
     expect(&with("\"cubic\"", "3"), &["line 13", "`sender[0].cc`", "neither a name nor a table"]);
+    let as_flag = with("\"cubic\"", "\"cubic(beta=0.8)\"");
+    expect(&as_flag, &["line 13", "`sender[0].cc`", "parameters need a table: { name = \"cubic\", … }"]);
 }
 
 #[test]

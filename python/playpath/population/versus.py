@@ -15,7 +15,7 @@ Relation = Literal["better", "worse", "alike", "open"]
 ALIKE = 0.05
 """A net benefit up to this, either way, is too small to change a sender for."""
 LEVEL = 0.05
-"""Level at which a population is decided if it is not a race (`raced.py`)."""
+"""Level at which a population is decided; in a race (`raced.py`) that of the whole race."""
 
 
 def more_units(units: int, is_settled: Callable[[int], bool]) -> int | None:
