@@ -178,8 +178,15 @@ impl Crowd {
 
     fn open(&mut self, stranger: u8, how: u8, syn_options: SynOptions) {
         let index = usize::from(stranger) % STRANGERS;
-        let token =
-            self.site.server.clients.by_id.values().filter_map(|one| one.transport.mptcp()).next_back().map(|m| m.token());
+        let token = self
+            .site
+            .server
+            .clients
+            .by_id
+            .values()
+            .filter_map(|one| one.transport.mptcp())
+            .next_back()
+            .map(|m| m.token());
         let mptcp = match (how % 3, token) {
             (0, _) => MptcpOption::None,
             (1, Some(token)) => {
