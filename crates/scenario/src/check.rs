@@ -124,13 +124,11 @@ impl Check<'_> {
     fn kind(&self, spec: &ParamSpec, kind: &Kind, value: &Value, table: &str, at: &str) -> Result<(), ScenarioError> {
         let wrong = |why: String| Err(self.error(table, at, why));
         match (kind, value) {
-            (Kind::Either(kinds), _) => {
-                let tables =
-                    kinds.iter().filter_map(|kind| if let Kind::Table(sub) = kind { Some(*sub) } else { None });
-                let also = tables.filter(|_| value.is_string()).map(or_a_table).next().unwrap_or_default();
-                self.kind(spec, alternative(kinds, value), value, table, at)
-                    .map_err(|ScenarioError(why)| ScenarioError(why + &also))
-            }
+            (Kind::Either(kinds), _) => self.kind(spec, alternative(kinds, value), value, table, at).map_err(|why| {
+                let table = kinds.iter().find_map(|kind| if let Kind::Table(sub) = kind { Some(*sub) } else { None });
+                let also = table.filter(|_| value.is_string()).map(or_a_table).unwrap_or_default();
+                ScenarioError::new(format!("{why}{also}"))
+            }),
             (Kind::Own, Value::Object(map)) => {
                 let is_plain = |value: &Value| !value.is_object() && !value.is_array();
                 match map.iter().find(|(_, value)| !is_plain(value)) {

@@ -63,7 +63,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What is wrong with a scenario: one line with what, where, what is allowed, and the nearest name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct ScenarioError(pub(crate) String);
+pub struct ScenarioError(String);
 
 impl ScenarioError {
     pub fn new(message: String) -> ScenarioError {

@@ -7,6 +7,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+AS_TYPED = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+"""Settings of a command that is a separate program: all arguments, `--help` included, belong to the program."""
+
 GROUPS = {
     "Ask": {
         "demo": "Rank six senders on a lossy path and write a report.",

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.table import Table
 
-from playpath.cli.commands import serve
+from playpath.cli.commands import AS_TYPED
 from playpath.show import console
 
 if TYPE_CHECKING:
     from playpath.real.testbed.programs import JsonObject
 
-SETTINGS = serve.SETTINGS
+SETTINGS = AS_TYPED
 
 
 def command(context: typer.Context) -> int:

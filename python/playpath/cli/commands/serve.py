@@ -5,9 +5,10 @@ import sys
 
 import typer
 
+from playpath.cli.commands import AS_TYPED
+
 _DEMO = "--demo"
-SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
-"""Of a command that is a separate program: all arguments, `--help` included, belong to the program."""
+SETTINGS = AS_TYPED
 
 
 def command(context: typer.Context) -> None:
