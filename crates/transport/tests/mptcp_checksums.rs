@@ -373,6 +373,30 @@ fn options_that_are_lost_after_the_handshake_mean_tcp() {
     assert!(net.server.read == net.client.out && net.client.read == net.server.out);
 }
 
+/// §3.7: options pass only to the server, so the client alone sees that its data is acknowledged without them. Its infinite mapping tells
+/// the server, which has accepted mapped data.
+#[test]
+fn options_that_pass_in_one_direction_mean_tcp() {
+    for requires in [false, true] {
+        let mut net = Net::new(1, requires, false);
+        net.client.write(30_000);
+        net.server.write(30_000);
+        let strip = |sent: &mut Sent| {
+            if !sent.is_up && !sent.segment.flags.contains(Flags::SYN) {
+                sent.segment.mptcp = MptcpOption::None;
+            }
+            true
+        };
+        net.run(2000, strip);
+        assert!(net.client.mptcp.is_fallback() && net.server.mptcp.is_fallback());
+        assert!(net.server.read == net.client.out && net.client.read == net.server.out);
+        net.client.mptcp.close(net.now);
+        net.server.mptcp.close(net.now);
+        net.run(2000, strip);
+        assert!(net.client.mptcp.is_closed() && net.server.mptcp.is_closed());
+    }
+}
+
 /// An MP_FAIL of somebody who has not seen the data sequence numbers moves nothing.
 #[test]
 fn a_forged_fail_is_ignored() {

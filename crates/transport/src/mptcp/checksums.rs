@@ -34,8 +34,9 @@ pub(super) enum Failure {
     None,
     /// MP_FAIL was sent so often, and is sent again then.
     Reported { data_seq: u64, again: Time, count: u32 },
-    /// The peer's MP_FAIL was answered: an infinite mapping is owed until this offset of the subflow is acknowledged.
-    Answered { data_seq: u64, owed_to: u64 },
+    /// Plain TCP after mapped data was sent, to a peer's MP_FAIL with this number as answer: an infinite mapping is owed until this offset
+    /// of the subflow is acknowledged.
+    Owed { data_seq: u64, owed_to: u64 },
 }
 
 /// The sum over the pseudo-header of RFC 8684 §3.3.1 and the data; `rest` is zero to make a checksum, the checksum to test it.
@@ -150,12 +151,11 @@ impl MptcpConnection {
         }
         match self.failure {
             Failure::Reported { .. } => self.fall_back(now), // the answer
-            Failure::Answered { data_seq, .. } => self.signal(0, MptcpOption::Fail { data_seq }), // it was lost
+            Failure::Owed { data_seq, .. } => self.signal(0, MptcpOption::Fail { data_seq }), // it was lost
             Failure::None if self.is_fallback => {}
             Failure::None if self.is_contiguous(path) => {
-                let (data_seq, owed_to) = (self.data_ack_field(), self.next_new_offset());
-                self.failure = Failure::Answered { data_seq, owed_to };
-                self.signal(0, MptcpOption::Fail { data_seq });
+                self.owe_infinite_mapping();
+                self.signal(0, MptcpOption::Fail { data_seq: self.data_ack_field() });
                 self.fall_back(now);
             }
             Failure::None => self.drop_path(path),
@@ -170,9 +170,25 @@ impl MptcpConnection {
         }
     }
 
+    /// Options do not pass, or the peer knows none (§3.7). What was mapped goes on as plain TCP if that is the same stream.
+    #[cold]
+    pub(super) fn fall_back_without_options(&mut self, now: Time) {
+        if !self.is_contiguous(0) {
+            return self.drop_path(0);
+        }
+        if self.level.has_outstanding() {
+            self.owe_infinite_mapping();
+        }
+        self.fall_back(now);
+    }
+
+    fn owe_infinite_mapping(&mut self) {
+        self.failure = Failure::Owed { data_seq: self.data_ack_field(), owed_to: self.next_new_offset() };
+    }
+
     /// The infinite mapping carried by segments with payload until it is acknowledged: it begins at the first unacknowledged offset.
     pub(super) fn infinite_mapping(&self) -> MptcpOption {
-        let Failure::Answered { owed_to, .. } = self.failure else { return MptcpOption::None };
+        let Failure::Owed { owed_to, .. } = self.failure else { return MptcpOption::None };
         let acknowledged = self.subflows[0].tcp.as_ref().map_or(0, Connection::acknowledged_offset);
         if acknowledged > owed_to {
             return MptcpOption::None;

@@ -95,7 +95,7 @@ impl MptcpConnection {
                 self.take_fail(now, path, data_seq)
             }
             MptcpOption::Priority { is_backup } => self.subflows.touch(path).is_backup = is_backup,
-            MptcpOption::None => self.take_plain(path, segment),
+            MptcpOption::None => self.take_plain(now, path, segment),
             _ => {}
         }
         self.subflows[path].tcp.is_some()
@@ -305,15 +305,13 @@ impl MptcpConnection {
     }
 
     /// A segment without option where one must be: the peer, or something between, knows no MPTCP (RFC 8684 §3.7).
-    fn take_plain(&mut self, path: usize, segment: &Segment) {
+    fn take_plain(&mut self, now: Time, path: usize, segment: &Segment) {
         let is_syn = segment.flags.contains(Flags::SYN);
         let is_alone = path == 0 && self.subflows[1..].iter().all(|s| matches!(s.stage, Stage::Idle | Stage::Dead));
         let is_handshake =
             is_syn || self.peer_key.is_none() || (!self.is_confirmed && segment.flags.contains(Flags::ACK));
         if is_alone && is_handshake && !self.is_fallback && !segment.flags.contains(Flags::RST) {
-            self.is_fallback = true;
-            self.announce_at = Time::MAX;
-            self.subflows.touch(0).set_verifying(false);
+            self.fall_back_without_options(now);
             self.level.widen(segment.window.into());
         }
     }
