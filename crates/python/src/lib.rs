@@ -345,7 +345,6 @@ fn convert_trace(text: &str, source: Option<&str>, target: &str, bin_s: f64) -> 
     traces::convert(text, source, target, bin_s).map_err(input_error)
 }
 
-/// A bandwidth trace from a seeded generator.
 #[pyfunction]
 fn generate_trace(kind: &str, settings_json: &str, seed: u64, target: &str) -> PyResult<String> {
     traces::generate(kind, settings_json, seed, target).map_err(input_error)

@@ -65,7 +65,6 @@ struct Read {
     has_left: bool,
 }
 
-/// [`Network::write`] or [`Network::write_on_notice`].
 type Write = fn(&mut Network, FlowId, End, u64) -> u64;
 
 struct HttpConnection {

@@ -38,7 +38,6 @@ pub struct Envelope {
     pub destination: SocketAddr,
     /// Shift of the window field; not applied to SYN segments (RFC 7323 §2.2).
     pub window_scale: u8,
-    /// IPv4 identification.
     pub identification: u16,
 }
 

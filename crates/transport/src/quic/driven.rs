@@ -201,7 +201,6 @@ impl Driven {
         self.path.undo(self.now);
     }
 
-    /// Report the ACK to the control.
     fn report_ack(&mut self) {
         self.has_ended = false;
         let newly_lost = std::mem::take(&mut self.newly_lost);

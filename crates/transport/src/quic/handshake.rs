@@ -114,7 +114,6 @@ impl Handshake {
     pub fn external(tls: Tls) -> Handshake {
         Handshake { is_external: true, ..Handshake::new(false, tls) }
     }
-    /// Install keys of `space`, for sending or receiving.
     pub fn install(&mut self, space: Space, sends: bool, receives: bool) {
         let keys = &mut self.keys[space as usize];
         *keys = Keys { sends: keys.sends || sends, receives: keys.receives || receives };

@@ -350,7 +350,6 @@ impl Packet {
     pub fn is_ack_eliciting(&self) -> bool {
         self.frames.as_slice().iter().any(Frame::is_ack_eliciting)
     }
-    /// Payload of the streams.
     #[inline]
     pub fn stream_bytes(&self) -> u32 {
         self.frames.as_slice().iter().map(Frame::stream_bytes).sum()
@@ -393,7 +392,6 @@ impl Datagram {
     pub fn payload_bytes(&self) -> u32 {
         self.packet.bytes + self.coalesced.iter().map(|packet| packet.bytes).sum::<u32>()
     }
-    /// Payload of the streams.
     #[inline]
     pub fn stream_bytes(&self) -> u32 {
         let first = self.packet.stream_bytes();

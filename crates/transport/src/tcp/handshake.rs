@@ -29,7 +29,6 @@ pub(crate) enum State {
     Closed,
 }
 
-/// The negotiated features.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Features {
     pub sack: bool,

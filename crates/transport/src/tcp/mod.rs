@@ -33,7 +33,6 @@ pub(crate) use sender::Phase;
 use sender::Sender;
 use std::sync::Arc;
 
-/// Events for the owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Event {

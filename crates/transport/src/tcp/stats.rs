@@ -16,7 +16,6 @@ pub struct Stats {
     pub data_bytes_sent: u64,
     /// Data segments retransmitted.
     pub retransmitted_packets: u64,
-    /// Payload bytes retransmitted.
     pub retransmitted_bytes: u64,
     pub rto_count: u64,
     pub fast_recoveries: u64,

@@ -77,7 +77,6 @@ impl SubflowView {
     fn is_working(&self) -> bool {
         self.is_usable && !self.is_backup && !self.is_loss
     }
-    /// Room by this measure.
     pub fn has_room(&self, room: Room) -> bool {
         match room {
             Room::Window => self.is_eligible(),

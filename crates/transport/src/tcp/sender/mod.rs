@@ -205,7 +205,6 @@ impl Sender {
         let change = window.map(|cwnd| WindowChange { cwnd, ssthresh: self.control.ssthresh() });
         self.apply(at, change);
     }
-    /// Stop sending.
     pub fn stop(&mut self) {
         self.is_settled = false;
         self.timers = Timers::default();
@@ -431,7 +430,6 @@ impl Sender {
         }
     }
 
-    /// Restart the RTO from `now`.
     fn restart_rto(&mut self, now: Time) {
         self.timers.restart_rto(now, self.rto());
     }

@@ -140,7 +140,6 @@ impl Scoreboard {
     pub fn front(&self) -> Option<&SentPacket> {
         self.packets.front()
     }
-    /// The packet with absolute index `index`.
     pub fn get(&self, index: u64) -> Option<&SentPacket> {
         self.packets.get(index.checked_sub(self.first)? as usize)
     }
