@@ -261,8 +261,8 @@ class Study:
     known: Sequence[Settings] = ()
     """Sets (knob → value) found by other searches, which are candidates for the best set in addition to the joint points. Knobs
     that a set does not name have the study's value."""
-    today: CurrentSenders | None = None
-    beside: TwoWorlds | None = None
+    current_senders: CurrentSenders | None = None
+    two_worlds: TwoWorlds | None = None
     """The part that also runs in the kernel world."""
     measure: Measure | None = None
     """Computes the study's own metrics."""
