@@ -339,7 +339,6 @@ fn preview_trace(text: &str, format: Option<&str>, bins: u32) -> PyResult<String
     traces::preview(text, format, bins).map_err(input_error)
 }
 
-/// A bandwidth trace in another format.
 #[pyfunction]
 fn convert_trace(text: &str, source: Option<&str>, target: &str, bin_s: f64) -> PyResult<String> {
     traces::convert(text, source, target, bin_s).map_err(input_error)

@@ -23,7 +23,6 @@ pub(crate) enum State {
     Draining {
         until: Time,
     },
-    /// Final state.
     Closed,
 }
 

@@ -87,7 +87,6 @@ impl Driven {
     pub fn control(&self) -> &dyn CongestionControl {
         self.path.control()
     }
-    /// Set the application's parameters of the video.
     pub fn set_app_parameters(&mut self, parameters: AppParameters) {
         self.path.set_app_parameters(self.now, parameters);
     }

@@ -193,7 +193,6 @@ impl FrameList {
         self.frames[usize::from(self.len)] = frame;
         self.len += 1;
     }
-    /// No more fits.
     pub fn is_full(&self) -> bool {
         usize::from(self.len) == FrameList::CAPACITY
     }
@@ -210,9 +209,7 @@ impl FrameList {
 /// Packets of each codepoint that arrived (§19.3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EcnCounts {
-    /// ECT(0).
     pub ect0: u64,
-    /// ECT(1).
     pub ect1: u64,
     pub ce: u64,
 }

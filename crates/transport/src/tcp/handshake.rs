@@ -36,7 +36,6 @@ pub(crate) struct Features {
     pub ecn: bool,
     /// Accurate ECN: the peers count marks (RFC 9768).
     pub counts_marks: bool,
-    /// Payload bytes of a full segment.
     pub mss: u32,
     pub detection: LossDetection,
     pub recovery: Recovery,

@@ -173,7 +173,6 @@ impl Sender {
     pub fn check_first_accecn(&mut self, option: Option<AccEcn>) {
         self.marks.check_first(option);
     }
-    /// Set the window that the peer's SYN advertised.
     pub fn open_window(&mut self, window: u64) {
         self.is_settled = false;
         self.stream.open_window(window);
@@ -279,7 +278,6 @@ impl Sender {
     pub fn rtt(&self) -> &RttEstimator {
         &self.rtt
     }
-    /// Retransmission timeout, backoff included.
     pub fn rto(&self) -> Duration {
         self.rtt.rto(&self.config.rto)
     }
@@ -295,7 +293,6 @@ impl Sender {
     pub fn stats(&self) -> Stats {
         self.counters.stats(self.rate.lost())
     }
-    /// Retransmission timeouts so far.
     pub fn rto_count(&self) -> u64 {
         self.counters.loss_stats().rto_count
     }
