@@ -113,7 +113,6 @@ class StudyResult:
 
     @property
     def table(self) -> pl.DataFrame:
-        """The tidy table."""
         return self.ran.table
 
     @property

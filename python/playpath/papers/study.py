@@ -79,7 +79,6 @@ class Check:
 
     @property
     def cases(self) -> list[Labels]:
-        """The cases that it needs."""
         return self.of.cases + ([] if self.against is None else self.against.cases)
 
     @property
@@ -201,8 +200,6 @@ class Panel:
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """A figure of the paper."""
-
     id: str
     title: str
     kind: Literal["bars", "lines", "traces"]
@@ -233,7 +230,6 @@ class TwoWorlds:
     cases: Callable[[float], Sequence[Case]]
     """Share of the media's length → cases whose congestion controls have an equivalent in the kernel."""
     metrics: Sequence[str]
-    """The metrics to compare."""
     share: float
     """Share of the media's length."""
     notes: str = ""

@@ -34,8 +34,6 @@ class InvalidLinkError(TestbedError):
 
 @dataclass
 class Measured:
-    """The measurements of a run."""
-
     played: Played | None
     """None without a video."""
     sampled: list[Flow]
@@ -328,7 +326,6 @@ def _counted(report: JsonObject) -> dict[tuple[Address, Address], JsonObject]:
 
 
 def _link(report: JsonObject, lateness_ms: float | None) -> LinkRecord:
-    """A link as the emulator reported it."""
     link: LinkRecord = {
         "name": report["name"],
         "utilisation": report["utilisation"],
