@@ -120,7 +120,6 @@ class Unstated:
     chosen: float | str = ""
     """The value that the study uses, as written in `values`."""
     unit: str = ""
-    """Unit, for axes."""
     source: str = ""
     """The source of the range's bounds: the paper, Linux's values in that year, products sold then."""
 
@@ -261,7 +260,6 @@ class Study:
     two_worlds: TwoWorlds | None = None
     """The part that also runs in the kernel world."""
     measure: Measure | None = None
-    """Computes the study's own metrics."""
     trace: Callable[[Mapping[str, Any], Series], dict[str, tuple[list[float], list[float]]]] | None = None
     """Computes thinned series of the first seed of a traced case, for figures: name → (x values, y values)."""
     series: Sequence[str] | None = None

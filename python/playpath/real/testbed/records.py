@@ -42,7 +42,6 @@ class Measured:
     start_s: float
     """The run's start on the monotonic clock."""
     elapsed_s: float
-    """Duration of the run."""
     is_multipath: bool
     """Whether the video's flows are subflows of one another."""
     report: JsonObject = field(default_factory=dict)
