@@ -285,6 +285,76 @@ fn no_path_joins_while_a_failure_waits_for_its_answer() {
     assert!(net.client.read == net.server.out, "{} bytes", net.client.read.len());
 }
 
+/// §3.7: MP_FAIL names the peer's next expected number, which counts the end of the stream, too, once that has arrived.
+#[test]
+fn an_answer_that_counts_the_end_is_an_answer() {
+    let mut net = Net::new(1, true, false);
+    net.run(50, |_| true);
+    net.server.mptcp.close(net.now);
+    net.run(50, |_| true);
+    net.client.mptcp.close(net.now);
+    let mut is_altered = false;
+    net.run(3000, |sent| {
+        if let MptcpOption::Dss { flags, checksum: Some(sum), .. } = &mut sent.segment.mptcp
+            && sent.is_up
+            && *flags & DSS_FIN != 0
+            && !std::mem::replace(&mut is_altered, true)
+        {
+            *sum ^= 4;
+        }
+        true
+    });
+    assert!(is_altered && net.server.mptcp.is_fallback() && net.client.mptcp.is_fallback());
+    assert!(net.client.mptcp.is_closed() && net.server.mptcp.is_closed());
+}
+
+/// §3.7: the plain stream is the subflow's. While MP_FAIL waits for its answer, longer than the data-level timer runs, nothing is given
+/// to the subflow again.
+#[test]
+fn nothing_is_given_out_twice_while_a_failure_waits_for_its_answer() {
+    let mut net = Net::new(1, true, false);
+    net.run(50, |_| true);
+    net.server.write(1000);
+    net.client.write(1000);
+    let mut is_altered = false;
+    net.run(5000, |sent| {
+        if sent.is_up && !sent.payload.is_empty() && !std::mem::replace(&mut is_altered, true) {
+            sent.payload[0] ^= 4;
+        }
+        sent.is_up
+    });
+    net.close();
+    assert!(is_altered && net.client.mptcp.is_fallback() && net.server.mptcp.is_fallback());
+    assert!(net.client.read == net.server.out, "{} bytes", net.client.read.len());
+    assert!(net.client.mptcp.is_closed() && net.server.mptcp.is_closed());
+}
+
+/// §3.7: who answers MP_FAIL goes on as plain TCP, whose FIN may come before the answer, which was lost.
+#[test]
+fn the_end_of_the_plain_stream_may_come_before_the_answer() {
+    let mut net = Net::new(1, true, false);
+    net.run(50, |_| true);
+    net.client.write(1000);
+    let (mut is_altered, mut answers) = (false, 0);
+    for close in [true, false] {
+        net.run(if close { 1 } else { 5000 }, |sent| {
+            if sent.is_up && !sent.payload.is_empty() && !std::mem::replace(&mut is_altered, true) {
+                sent.payload[0] ^= 4;
+            }
+            let is_answer = sent.is_up && is_fail(&sent.segment);
+            answers += usize::from(is_answer);
+            !is_answer || answers > 1
+        });
+        if close {
+            net.client.mptcp.close(net.now);
+            net.server.mptcp.close(net.now);
+        }
+    }
+    assert!(answers > 1 && net.client.mptcp.is_fallback() && net.server.mptcp.is_fallback());
+    assert_eq!(net.server.read.len(), 1000);
+    assert!(net.server.mptcp.take_events().contains(Event::PeerClosed));
+}
+
 /// §3.7: checksums were agreed on in the SYNs, and something on the way takes every later option: plain TCP, without checksums.
 #[test]
 fn options_that_are_lost_after_the_handshake_mean_tcp() {

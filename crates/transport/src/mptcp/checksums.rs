@@ -144,7 +144,8 @@ impl MptcpConnection {
     #[cold]
     pub(super) fn take_fail(&mut self, now: Time, path: usize, data_seq: u64) {
         // A stranger would have to guess 64 bits.
-        if data_seq.wrapping_sub(self.own_zero) > self.level.written() {
+        let end = self.level.written() + u64::from(self.level.is_closing());
+        if data_seq.wrapping_sub(self.own_zero) > end {
             return;
         }
         match self.failure {
@@ -226,6 +227,12 @@ impl MptcpConnection {
         !self.is_fallback && self.failure == Failure::None
     }
 
+    /// MP_FAIL waits for its answer. Until then the data level gives out nothing: what it sent twice would be twice in the plain stream.
+    #[inline]
+    pub(super) fn awaits_fallback(&self) -> bool {
+        matches!(self.failure, Failure::Reported { .. })
+    }
+
     fn keep_path_0(&mut self) {
         (1..self.subflows.len()).for_each(|path| self.drop_path(path));
     }
@@ -257,6 +264,9 @@ impl MptcpConnection {
         self.subflows.touch(0).set_verifying(false);
         self.level.pass_to_tcp();
         self.take_data(now, 0);
+        if self.subflow(0).is_some_and(Connection::has_peer_closed) {
+            self.end_plain_stream(now); // it came while MP_FAIL waited for its answer
+        }
     }
 }
 

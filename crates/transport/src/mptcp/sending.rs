@@ -25,7 +25,11 @@ impl MptcpConnection {
                 }
                 self.subflows.settle(path);
             }
-            let given = if self.is_fallback { self.feed_plain() } else { self.level.schedule(now, &mut self.subflows) };
+            let given = match self.is_fallback {
+                true => self.feed_plain(),
+                false if self.awaits_fallback() => return None,
+                false => self.level.schedule(now, &mut self.subflows),
+            };
             if given.is_none() && !(self.level.is_fin_due() && self.send_data_fin(now)) {
                 return None;
             }

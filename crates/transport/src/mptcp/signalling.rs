@@ -107,11 +107,7 @@ impl MptcpConnection {
             match event {
                 Event::Connected => self.on_connected(now, path),
                 Event::Reset => self.retire_subflow(path),
-                Event::PeerClosed if self.is_fallback => {
-                    let end = self.receiver.arrivals.next();
-                    self.receiver.arrivals.insert_fin(now, end);
-                    self.raise(Event::PeerClosed);
-                }
+                Event::PeerClosed if self.is_fallback => self.end_plain_stream(now),
                 Event::Closed => {
                     self.subflows.touch(path).stage = Stage::Dead;
                     if self.is_fallback {
@@ -319,6 +315,15 @@ impl MptcpConnection {
             self.announce_at = Time::MAX;
             self.subflows.touch(0).set_verifying(false);
             self.level.widen(segment.window.into());
+        }
+    }
+
+    /// Plain TCP's FIN arrived, and all before it.
+    #[cold]
+    pub(super) fn end_plain_stream(&mut self, now: Time) {
+        let end = self.receiver.arrivals.next();
+        if self.receiver.arrivals.insert_fin(now, end) {
+            self.raise(Event::PeerClosed);
         }
     }
 

@@ -44,6 +44,10 @@ impl Connection {
     pub(crate) fn has_pending_events(&self) -> bool {
         self.events & !(1 << Event::Readable as u8) != 0
     }
+    /// The peer's FIN and everything before it arrived.
+    pub(crate) fn has_peer_closed(&self) -> bool {
+        self.receiver.is_finished()
+    }
     pub(crate) fn request_ack(&mut self) {
         self.receiver.request_ack();
     }
