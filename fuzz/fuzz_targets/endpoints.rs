@@ -118,7 +118,6 @@ fn pair(choice: [u8; 4]) -> [End; 2] {
     }
     let rules = scheduler::entries();
     let rule = || scheduler::build(rules[rule % rules.len()].name).expect("listed");
-    // Both levels tune their windows, or neither does.
     let tcp = Config { tunes_window: kind % 4 == 1, ..tcp };
     let paths = || (0..PATHS).map(|path| PathConfig { tcp, cc: control(), is_backup: path == 2 }).collect();
     let config = |key| MptcpConfig {
@@ -126,7 +125,6 @@ fn pair(choice: [u8; 4]) -> [End; 2] {
         nonce: 7,
         send_buffer: 1 << 17,
         receive_buffer: 1 << 17,
-        has_tuned_window: tcp.tunes_window,
         is_coupled: false,
         requires_checksums: kind % 8 == 3,
     };

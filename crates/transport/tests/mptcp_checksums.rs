@@ -39,8 +39,11 @@ struct Net {
 fn end(config: MptcpConfig, is_client: bool, paths: usize) -> End {
     let entry = scheduler::find("roundrobin").unwrap();
     let build = || (entry.build)(&Params::defaults(entry.params));
-    let path =
-        |_| PathConfig { tcp: Config { isn: 1000, ..Config::linux() }, cc: Reno::growing(10.0), is_backup: false };
+    let path = |_| PathConfig {
+        tcp: Config { isn: 1000, tunes_window: false, ..Config::linux() },
+        cc: Reno::growing(10.0),
+        is_backup: false,
+    };
     let paths = (0..paths).map(path).collect();
     let mptcp = match is_client {
         true => MptcpConnection::connect(Time::ZERO, config, build(), paths),
@@ -108,7 +111,6 @@ impl Net {
             nonce: key as u32,
             send_buffer: 1 << 20,
             receive_buffer: 200_000,
-            has_tuned_window: false,
             is_coupled: false,
             requires_checksums,
         };

@@ -65,8 +65,6 @@ pub struct MptcpConfig {
     pub send_buffer: u64,
     /// Bytes held for the reader, in order or not.
     pub receive_buffer: u64,
-    /// The window starts small and grows with the data read, up to the buffer, as in Linux.
-    pub has_tuned_window: bool,
     /// The controls read their siblings.
     pub is_coupled: bool,
     /// Data has checksums whether the peer asks for them or not; the owner of the bytes [makes](checksums) them.
