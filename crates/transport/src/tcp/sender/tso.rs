@@ -2,14 +2,16 @@
 //! segments are marked PSH.
 //!
 //! Reference: Linux 6.18 `tcp_tso_autosize` (what the pacing rate sends in 1/1024 s, more on very short paths, at least two segments),
-//! `tcp_cwnd_test` (at most half of the window), `tcp_tso_should_defer` (wait for a near ACK rather than send part of a group),
+//! `tcp_cwnd_test` (at most half of the window), `tcp_mss_split_point` (a group that has begun ends where the peer's window does),
+//! `tcp_tso_should_defer` (wait for a near ACK rather than send part of a group),
 //! `__tcp_transmit_skb` (PSH on what has more than one segment; segmentation leaves it on the last), `tcp_push` (PSH at the end of
 //! what was written).
 //! A receiver that has read everything acknowledges a segment with PSH at once (`receiver/ack_policy.rs`), so this decides how long an
 //! odd segment waits for its ACK. Pacing by groups: `pacing.rs`.
 //!
 //! Differences from Linux:
-//! 1. Writes of the application end where the send buffer does: one PSH in some twenty segments of a bulk flow is missing.
+//! 1. Writes of the application end where the send buffer does: one PSH in some twenty segments of a bulk flow is missing. Linux's
+//!    buffers, of half of the peer's window at most, also end groups.
 //! 2. Retransmissions that follow each other in the stream are a group, whether or not they were one when they left first.
 //!
 //! Units: packets. Tested here, by `tests/packets/pacing*.pkt` and `group_*.pkt`, and by `tests/pair.rs` (which packets are marked).
@@ -143,7 +145,8 @@ impl Sender {
         let mss = u64::from(self.features.mss);
         let is_due = self.config.pacing_burst == PacingBurst::Linux || self.pacer.next() <= now;
         let is_there = if self.group.is_new {
-            mss <= self.stream.unsent().min(self.stream.window_left())
+            let left = self.stream.window_left();
+            left > 0 && mss.min(left) <= self.stream.unsent()
         } else {
             self.scoreboard.awaiting() > 0
         };
