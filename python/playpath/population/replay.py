@@ -75,6 +75,11 @@ class Replay:
         return self.failed <= _may_fail(self.sessions) and not (self.likelier and self.has_other_paths)
 
     @property
+    def hides_sender(self) -> bool:
+        """Whether so many sessions share their link that the log may not show which sender was deployed."""
+        return self.shared > _may_fail(self.sessions)
+
+    @property
     def leaves_open(self) -> bool:
         """Whether the log says too little about its paths."""
         return self.width > _WIDE
