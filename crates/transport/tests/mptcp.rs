@@ -681,6 +681,19 @@ fn backups_wait() {
     assert_eq!(net.server.mptcp.subflow_stats(1).scheduled_packets, before);
 }
 
+/// RFC 8684 §3.1: the third ACK, which has the keys, is lost; nothing that the client signals takes their place, for without them the
+/// server could not make sense of what follows.
+#[test]
+fn no_signal_goes_before_the_keys() {
+    let mut links = three();
+    links[0].down = (Time::from_nanos(2 * links[0].delay.as_nanos()), Time::from_millis(400));
+    let mut net = Net::new(&links, "dft", (0, 10_000), 1 << 20, 1);
+    net.run_until(Time::from_millis(500));
+    net.client.mptcp.set_backup(0, true);
+    net.run_to_end(Time::from_secs(60));
+    assert!(!net.client.mptcp.is_fallback() && !net.server.mptcp.is_fallback());
+}
+
 /// REMOVE_ADDR takes a path out on both sides without loss of data.
 #[test]
 fn a_path_may_be_removed() {

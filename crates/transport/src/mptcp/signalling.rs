@@ -49,11 +49,11 @@ impl MptcpConnection {
     /// Act on a segment's options. `false`: the segment is not for a subflow of this connection.
     #[inline]
     pub(super) fn take_options(&mut self, now: Time, path: usize, segment: &Segment) -> bool {
+        if self.peer_key.is_none() && !may_precede_keys(segment) {
+            return false; // as if lost: TCP sends it again after them
+        }
         if !matches!(segment.mptcp, MptcpOption::Dss { .. }) {
             return self.take_rare_option(now, path, segment);
-        }
-        if self.peer_key.is_none() {
-            return false; // the keys have not arrived: as if lost, TCP sends it again after them
         }
         self.take_dss(now, path, segment) && self.subflows[path].tcp.is_some()
     }
@@ -355,6 +355,13 @@ impl MptcpConnection {
             self.open_active(now, index);
         }
     }
+}
+
+/// Whether a segment is for a subflow that does not know the peer's key yet.
+#[cold]
+fn may_precede_keys(segment: &Segment) -> bool {
+    let is_for_tcp = segment.flags.intersects(Flags::SYN.with(Flags::RST));
+    is_for_tcp || matches!(segment.mptcp, MptcpOption::Capable { .. } | MptcpOption::None)
 }
 
 /// Forty bytes of options: SACK blocks give way to MPTCP's, and accurate ECN's to these.
