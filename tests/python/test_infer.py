@@ -754,9 +754,9 @@ def write_sessions(
         ((2.0, 2.0, 2.0), True),  # 6 together, e⁶ times as likely
         ((2.0, 2.0, 0.5), False),  # 4.5
         ((40.0, -0.5, -0.5), False),  # one session does not decide for the others
-        ((40.0, 0.5, -3.0), False),  # 7.5, and 1.4 times 6.7 times the root of 3 is 16
-        ((-1.0, -1.8, 4.0, 2.0, -0.9, 3.2, -2.6, 3.3), False),  # 6.2 against 10.7: a valid log
-        ((9.0, 6.0, 3.0), True),  # 18 against 7.3
+        ((40.0, 0.5, -3.0), False),  # 7.5, and three times 6.7 times the root of 3 is 35
+        ((-1.0, -1.8, 4.0, 2.0, -0.9, 3.2, -2.6, 3.3), False),  # 6.2 against 23: a valid log
+        ((9.0, 6.0, 3.0), True),  # 18 against 16
     ],
 )
 def test_a_rival_is_told_by_all_sessions_together(tmp_path: Path, by: tuple[float, ...], is_likelier: bool) -> None:
