@@ -43,7 +43,6 @@ class Trial:
 
     @property
     def difference_text(self) -> str:
-        """The difference in words."""
         entry = metric(self.metric)
         size = f"{format_value(abs(self.difference))} {entry.unit}".strip()
         return (

@@ -215,7 +215,6 @@ class PopulationResult(Tabular):
         return frozenset(pair[worse[found]] for pair in pairs if (found := self._standing(*pair)[0]) in worse)
 
     def versus(self, sender: str, other: str) -> Versus:
-        """Compare a sender with another."""
         judgement = self.judged(sender, other)
         network = self.net(self.judged(sender, other, network=True).score)
         net = self.net(judgement.score)

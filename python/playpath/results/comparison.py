@@ -42,7 +42,6 @@ class Failure:
     sender: str
     seed: int
     reason: str
-    """One line."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -193,7 +193,6 @@ impl FrameList {
         self.frames[usize::from(self.len)] = frame;
         self.len += 1;
     }
-    /// No more fits.
     pub fn is_full(&self) -> bool {
         usize::from(self.len) == FrameList::CAPACITY
     }
@@ -210,9 +209,7 @@ impl FrameList {
 /// Packets of each codepoint that arrived (§19.3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EcnCounts {
-    /// ECT(0).
     pub ect0: u64,
-    /// ECT(1).
     pub ect1: u64,
     pub ce: u64,
 }
@@ -350,7 +347,6 @@ impl Packet {
     pub fn is_ack_eliciting(&self) -> bool {
         self.frames.as_slice().iter().any(Frame::is_ack_eliciting)
     }
-    /// Payload of the streams.
     #[inline]
     pub fn stream_bytes(&self) -> u32 {
         self.frames.as_slice().iter().map(Frame::stream_bytes).sum()
@@ -393,7 +389,6 @@ impl Datagram {
     pub fn payload_bytes(&self) -> u32 {
         self.packet.bytes + self.coalesced.iter().map(|packet| packet.bytes).sum::<u32>()
     }
-    /// Payload of the streams.
     #[inline]
     pub fn stream_bytes(&self) -> u32 {
         let first = self.packet.stream_bytes();

@@ -177,7 +177,6 @@ pub trait Transport {
     fn failure(&self) -> Option<&'static str> {
         None
     }
-    /// Set the application's parameters of the video for the control.
     fn set_app_parameters(&mut self, _now: Time, _parameters: AppParameters) {}
 
     fn path_count(&self) -> usize {

@@ -21,7 +21,6 @@ pub struct PayloadPool {
 }
 
 impl PayloadPool {
-    /// No place is free.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.free.is_empty()
