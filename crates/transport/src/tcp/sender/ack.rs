@@ -89,7 +89,6 @@ impl Delivery {
     }
 }
 
-/// State before the ACK.
 struct Before {
     in_flight: u32,
     una: u64,

@@ -95,7 +95,6 @@ impl Timers {
     pub fn validate_at(&mut self, at: Time) {
         self.validation = at;
     }
-    /// Restart the RTO.
     pub fn restart_rto(&mut self, now: Time, length: Duration) {
         (self.rto_base, self.rto_length) = (now, length);
     }

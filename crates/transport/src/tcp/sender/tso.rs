@@ -57,7 +57,6 @@ impl Group {
         self.len < self.most && self.at == now && self.end == start && self.is_new == is_new
     }
 
-    /// A group of at most `most` begins now.
     fn begin(&mut self, now: Time, most: u32, is_new: bool) {
         *self = Group { at: now, len: 0, most, end: 0, is_new };
     }
@@ -160,7 +159,6 @@ fn half_window(window: f64) -> u32 {
     ((window / 2.0) as u32).max(1)
 }
 
-/// Segments of `mss` in one group at `rate`.
 fn group_size(rate: Rate, min_rtt: Duration, mss: u32, fewest: u32) -> u32 {
     let near = (min_rtt.as_nanos() / 1000) >> 9; // tcp_tso_rtt_log
     let bonus = if near < 32 { MAX_BYTES >> near } else { 0 };
