@@ -125,11 +125,11 @@ fn audio(http: &str, transport: &str, seed: u64) -> Vec<f64> {
 
 /// A lost packet of video keeps audio behind it waiting for a round trip on one ordered stream, and not on a stream of its own. Six packets
 /// of audio lose one themselves in 6 of 100 segments; one of them or of the 69 under way before them (a BDP) is lost in 53. Over 12 seeds
-/// 24 % are late on one stream, 11 % on their own; of four seeds a factor of 2 is left after chance.
+/// 24 % are late on one stream, 11 % on their own; over four of them chance alone may leave less than a factor of 2.
 #[test]
 fn a_lost_packet_blocks_its_own_stream_only() {
     let late = |http: &str, transport: &str| {
-        let times: Vec<f64> = (1..=4).flat_map(|seed| audio(http, transport, seed)).collect();
+        let times: Vec<f64> = (1..=12).flat_map(|seed| audio(http, transport, seed)).collect();
         let least = times.iter().copied().fold(f64::INFINITY, f64::min);
         times.iter().filter(|time| **time > least + 0.19).count() as f64 / times.len() as f64
     };
