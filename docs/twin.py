@@ -93,7 +93,7 @@ machine's counts (docs/appendix/worlds-traced.md). *sticky-3p-150* was played be
 """
 WIRE = "Linux's MPTCP has none of these schedulers: the sender is ours in the world [wire](../manual/wire.md), the client Linux's."
 SCENARIOS = {
-    "wireless": Shown(seeds=20, cut=40, cc=SIX),
+    "wireless": Shown(seeds=20, cut=40, cc=SIX, changes=jitter("0.3 ms", "wifi")),
     "short-buffer": Shown(seeds=20, cut=30, cc=SIX, changes=jitter("0.3 ms", "cable")),
     "satellite": Shown(seeds=20, cut=30, cc=SIX, changes=jitter("1 ms", "satellite")),
     "mobile": Shown(seeds=30, cut=40, cc=SIX, changes=jitter("1 ms", "cell")),

@@ -14,7 +14,6 @@
 use crate::log::Transfer;
 use playpath_units::random::Stream;
 
-/// The noise of times.
 #[derive(Clone, Copy, Debug)]
 pub struct Noise {
     /// Standard deviation for every transfer, in seconds.

@@ -36,7 +36,6 @@ class Sample:
     session: str
     """Name of the session: CMCD's `sid`, the client's address, or a column."""
     mbps: float | None
-    """Throughput."""
     rtt_ms: float | None = None
     is_limited: bool = False
     """Whether the sender was application-limited for part of the time: then its throughput says nothing about the path."""

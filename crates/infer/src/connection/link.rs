@@ -29,7 +29,6 @@ pub(crate) struct Link<'a> {
 
 /// Packets that are lost at random.
 pub(super) struct Loss {
-    /// Share of the packets.
     share: f64,
     draws: Stream,
     /// If the number of lost packets of a transfer is known: (packets, lost packets).
