@@ -169,10 +169,10 @@ def _mbps(table: pl.DataFrame, where: Labels) -> str:
 
 def today(which: Study, folder: Path) -> list[str] | None:
     """Who is best today, scene by scene."""
-    if which.today is None:
+    if which.current_senders is None:
         return None
     scenes = rank_scenes(which, pl.read_parquet(folder / "table.parquet"))
-    return markdown(list(HEAD[:-1]), [row[:-1] for row in table_rows(scenes, which.today)])
+    return markdown(list(HEAD[:-1]), [row[:-1] for row in table_rows(scenes, which.current_senders)])
 
 
 def unstated(which: Study, folder: Path) -> list[str] | None:

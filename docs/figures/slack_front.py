@@ -23,7 +23,7 @@ from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from matplotlib.ticker import LogLocator
-from slack_told import interval
+from slack_client_data import interval
 
 import playpath
 from playpath.plots import figure

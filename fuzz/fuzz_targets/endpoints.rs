@@ -1,10 +1,11 @@
-//! No order of operations on a pair of endpoints, TCP or MPTCP, over a network that loses, doubles and delays, makes one panic, send
-//! without end, or read what was not written; when the network recovers, all that was written is read and both sides close.
+//! No order of operations on a pair of endpoints, TCP or MPTCP, over a network that loses, doubles, delays and, where MPTCP has checksums,
+//! alters, makes one panic, send without end, or read what was not written; when the network recovers, all that was written is read and
+//! both sides close.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig, scheduler};
-use playpath_transport::{Config, Connection, Event, Segment};
+use playpath_transport::{Config, Connection, Event, MptcpOption, Segment};
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -34,14 +35,32 @@ impl Endpoint {
             Endpoint::Mptcp(mptcp) => mptcp.poll_transmit(now),
         }
     }
+}
 
-    fn handle_segment(&mut self, now: Time, path: usize, segment: &Segment) {
-        match self {
-            Endpoint::Tcp(tcp) => tcp.handle_segment(now, segment),
-            Endpoint::Mptcp(mptcp) => mptcp.handle_segment(now, path, segment),
-        }
+/// The byte at this offset of either stream.
+fn byte(at: u64) -> u8 {
+    (at * 31 + at / 256) as u8
+}
+
+/// Bytes that arrived, by offset.
+#[derive(Default)]
+struct Bytes(Vec<Option<u8>>);
+
+impl Bytes {
+    fn put(&mut self, from: u64, bytes: &[u8]) {
+        let from = from as usize;
+        self.0.resize(self.0.len().max(from + bytes.len()), None);
+        self.0[from..].iter_mut().zip(bytes).for_each(|(place, byte)| *place = Some(*byte));
+    }
+
+    fn take(&self, from: u64, len: u64) -> Vec<u8> {
+        let taken = self.0[from as usize..].iter().take(len as usize);
+        taken.map(|byte| byte.expect("acknowledged and never arrived")).collect()
     }
 }
+
+/// On the way: when it arrives, its path, and its payload.
+type Sent = (Time, usize, Segment, Vec<u8>);
 
 struct End {
     endpoint: Endpoint,
@@ -50,12 +69,27 @@ struct End {
     has_closed: bool,
     is_reset: bool,
     /// On the way to the peer, in the order of arrival.
-    sent: VecDeque<(Time, usize, Segment)>,
+    sent: VecDeque<Sent>,
+    /// Something on the way to the peer was altered.
+    is_altered: bool,
+    /// By path, what waits for its checksum, and how far it was accepted.
+    unchecked: [(Bytes, u64); PATHS],
+    arrived: Bytes,
 }
 
 impl End {
     fn new(endpoint: Endpoint) -> End {
-        End { endpoint, written: 0, read: 0, has_closed: false, is_reset: false, sent: VecDeque::new() }
+        End {
+            endpoint,
+            written: 0,
+            read: 0,
+            has_closed: false,
+            is_reset: false,
+            sent: VecDeque::new(),
+            is_altered: false,
+            unchecked: Default::default(),
+            arrived: Bytes::default(),
+        }
     }
 
     fn write(&mut self, bytes: u64) {
@@ -64,8 +98,12 @@ impl End {
         }
     }
 
-    fn read(&mut self, bytes: u64) {
-        self.read += either!(&mut self.endpoint, end => end.read(bytes));
+    fn read(&mut self, bytes: u64, is_altered: bool) {
+        let taken = either!(&mut self.endpoint, end => end.read(bytes));
+        let is_right =
+            self.arrived.take(self.read, taken).into_iter().zip(self.read..).all(|(read, at)| read == byte(at));
+        assert!(is_right || is_altered, "reads what was not written");
+        self.read += taken;
     }
 
     /// An end that listens, or waits for the answer to its SYN, has nothing to close.
@@ -86,12 +124,73 @@ impl End {
         }
         for count in 0.. {
             assert!(count < 50_000, "sends without end");
-            let Some((path, segment)) = self.endpoint.poll_transmit(now) else { break };
-            self.sent.push_back((now + DELAY, path, segment));
+            let Some((path, mut segment)) = self.endpoint.poll_transmit(now) else { break };
+            let payload = self.payload(path, &segment);
+            if let Endpoint::Mptcp(mptcp) = &self.endpoint {
+                mptcp.seal(&mut segment, &payload);
+            }
+            self.sent.push_back((now + DELAY, path, segment, payload));
         }
         while let Some(event) = either!(&mut self.endpoint, end => end.poll_event()) {
             self.is_reset |= event == Event::Reset;
         }
+    }
+
+    fn payload(&self, path: usize, segment: &Segment) -> Vec<u8> {
+        if segment.payload_len == 0 {
+            return vec![];
+        }
+        let from = match &self.endpoint {
+            Endpoint::Tcp(tcp) => tcp.transmit_offset(segment),
+            Endpoint::Mptcp(mptcp) => mptcp.transmit_offset(path, segment).expect("a place"),
+        };
+        let end = from + u64::from(segment.payload_len);
+        assert!(end <= self.written, "sends what was not written");
+        (from..end).map(byte).collect()
+    }
+
+    /// A segment arrives.
+    fn take(&mut self, now: Time, (_, path, segment, payload): Sent) {
+        let mptcp = match &mut self.endpoint {
+            Endpoint::Mptcp(mptcp) => mptcp,
+            Endpoint::Tcp(tcp) => {
+                self.arrived.put(tcp.receive_offset(&segment), &payload);
+                return tcp.handle_segment(now, &segment);
+            }
+        };
+        let (unchecked, accepted) = &mut self.unchecked[path];
+        let place = mptcp.receive_offset(path, &segment);
+        match place {
+            None if !payload.is_empty() => return, // as if it were lost
+            Some(_) if mptcp.checks() => {
+                unchecked.put(mptcp.subflow(path).map_or(0, |tcp| tcp.receive_offset(&segment)), &payload);
+            }
+            Some(place) => self.arrived.put(place, &payload),
+            None => {}
+        }
+        mptcp.handle_segment(now, path, &segment);
+        while let Some(len) = mptcp.whole_mapping(path) {
+            let bytes = unchecked.take(*accepted, len.into());
+            if let Some(data) = mptcp.accept_mapping(now, path, &bytes) {
+                *accepted += u64::from(len);
+                self.arrived.put(data, &bytes);
+            }
+        }
+        if mptcp.is_fallback() && path == 0 {
+            let left = std::mem::take(&mut unchecked.0).into_iter().zip(0u64..).skip(*accepted as usize);
+            left.for_each(|(byte, at)| byte.iter().for_each(|byte| self.arrived.put(at, &[*byte])));
+        }
+    }
+
+    /// Data or checksum of the next segment is altered.
+    fn alter(&mut self, bits: u8) {
+        let Some((_, _, segment, payload)) = self.sent.front_mut() else { return };
+        let MptcpOption::Dss { checksum: Some(checksum), .. } = &mut segment.mptcp else { return };
+        match payload.first_mut() {
+            Some(first) => *first ^= bits,
+            None => *checksum ^= u16::from(bits),
+        }
+        self.is_altered |= bits != 0;
     }
 
     fn poll_timeout(&self) -> Time {
@@ -118,7 +217,6 @@ fn pair(choice: [u8; 4]) -> [End; 2] {
     }
     let rules = scheduler::entries();
     let rule = || scheduler::build(rules[rule % rules.len()].name).expect("listed");
-    // Both levels tune their windows, or neither does.
     let tcp = Config { tunes_window: kind % 4 == 1, ..tcp };
     let paths = || (0..PATHS).map(|path| PathConfig { tcp, cc: control(), is_backup: path == 2 }).collect();
     let config = |key| MptcpConfig {
@@ -126,7 +224,6 @@ fn pair(choice: [u8; 4]) -> [End; 2] {
         nonce: 7,
         send_buffer: 1 << 17,
         receive_buffer: 1 << 17,
-        has_tuned_window: tcp.tunes_window,
         is_coupled: false,
         requires_checksums: kind % 8 == 3,
     };
@@ -138,8 +235,8 @@ fn pair(choice: [u8; 4]) -> [End; 2] {
 fn deliver(ends: &mut [End; 2], now: Time) {
     for from in 0..2 {
         while ends[from].sent.front().is_some_and(|sent| sent.0 <= now) {
-            let (_, path, segment) = ends[from].sent.pop_front().expect("looked at");
-            ends[1 - from].endpoint.handle_segment(now, path, &segment);
+            let sent = ends[from].sent.pop_front().expect("looked at");
+            ends[1 - from].take(now, sent);
             ends[1 - from].drain(now);
         }
     }
@@ -147,17 +244,19 @@ fn deliver(ends: &mut [End; 2], now: Time) {
 }
 
 fn operate(ends: &mut [End; 2], now: &mut Time, code: u8, size: u16) {
+    let is_altered = ends.iter().any(|end| end.is_altered);
     let end = &mut ends[usize::from(code >> 7)];
-    let size = u64::from(size);
+    let (bits, size) = (size as u8, u64::from(size));
     match code & 0x7f {
         0..16 => end.write(size),
-        16..32 => end.read(size),
+        16..32 => end.read(size, is_altered),
         32..80 => *now += Duration::from_micros(size),
         80..90 => *now += Duration::from_millis(size),
         90..104 => drop(end.sent.pop_front()),
-        104..112 => end.sent.extend(end.sent.front().copied()),
+        104..112 => end.sent.extend(end.sent.front().cloned()),
         112..120 => end.sent.rotate_left(usize::from(!end.sent.is_empty())),
-        120..124 => end.sent.clear(),
+        120..122 => end.sent.clear(),
+        122..124 => end.alter(bits),
         _ => end.close(*now),
     }
     deliver(ends, *now);
@@ -175,9 +274,10 @@ fuzz_target!(|input: ([u8; 4], Vec<(u8, u16)>)| {
     // The network is sound from here on.
     for _ in 0..20_000 {
         deliver(&mut ends, now);
+        let is_altered = ends.iter().any(|end| end.is_altered);
         for end in &mut ends {
             end.close(now);
-            end.read(u64::MAX);
+            end.read(u64::MAX, is_altered);
         }
         deliver(&mut ends, now);
         let arrivals = ends.iter().filter_map(|end| end.sent.iter().map(|sent| sent.0).min());

@@ -181,7 +181,9 @@ def test_what_held_a_rate_is_what_was_measured():
     (apart,) = causes(measured(50, 0.5, {}, connections=2))
     assert "; every 1 s a packet was lost" in apart.sentence, "on either of two connections"
     (full,) = causes(measured(0, 0.95, {}))
-    assert "busy 95 % of the time, which is full; hardly any packet was lost" in full.sentence
+    assert "busy 95 % of the time, which is full; hardly any packet was lost; queueing" in full.sentence, (
+        "no cause is excluded"
+    )
 
 
 def test_the_rule_that_blocks_a_population_is_named():

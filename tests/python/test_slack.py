@@ -8,8 +8,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "figures"))
 
+from slack_client_data import Case, interval, session
 from slack_share import AMPLE, chunk_throughput, share
-from slack_told import Case, interval, session
 
 import playpath
 
@@ -21,8 +21,8 @@ SHARED = [Case(25, 20, "cubic", 12), Case(25, 60, "cubic", 12), Case(25, 60, "ne
 def test_an_honest_viewer_gets_the_rate_of_a_silent_one():
     """Until 0.2.0, which took a full buffer at any rung for a reason to yield, it was 0.71 of it: 3.7 of 5.2 Mbit/s."""
 
-    def rate(told: str) -> float:
-        return fmean(session(case, told, seed)["mean_rate_kbps"] for case in SHARED for seed in (1, 2))
+    def rate(data: str) -> float:
+        return fmean(session(case, data, seed)["mean_rate_kbps"] for case in SHARED for seed in (1, 2))
 
     assert rate("truth") > 0.95 * rate("silent")
 

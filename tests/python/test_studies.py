@@ -561,14 +561,14 @@ def test_a_bar_too_low_for_the_papers_axis_has_its_value():
 
 
 def test_today_ranks_each_scene_and_says_what_is_undecided(tmp_path):
-    tiny = tiny_study(today=CurrentSenders({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
+    tiny = tiny_study(current_senders=CurrentSenders({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
     result = run_study(tiny, Options(tmp_path, figures=True))
     (scene,) = rank_scenes(tiny, result.table)
     assert sorted(scene.ranker.senders) == ["cubic", "newreno"]
     standings = [scene.standing(sender) for sender in scene.decision.ranking]
     assert standings[0] == "best"
     assert set(standings[1:]) <= {"alike", "open", "behind"}
-    ((name, best, *_, says),) = table_rows([scene], tiny.today)
+    ((name, best, *_, says),) = table_rows([scene], tiny.current_senders)
     assert name == "all"
     assert says == scene.says
     assert best.startswith("undecided") == ("open" in standings)
@@ -576,7 +576,7 @@ def test_today_ranks_each_scene_and_says_what_is_undecided(tmp_path):
 
 def test_what_no_claim_looks_at_is_played_for_figures_only(tmp_path):
     """Of two cases a claim looks at one; its verdict and figures do not depend on whether the other is there."""
-    tiny = tiny_study(today=CurrentSenders({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
+    tiny = tiny_study(current_senders=CurrentSenders({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
     judged = replace(tiny, claims=tiny.claims[:1])
     some = run_study(judged, Options(tmp_path))
     assert some.table["variant"].unique().to_list() == ["cubic"]

@@ -396,17 +396,34 @@ def test_points_where_nothing_is_random_say_so(tmp_path):
 
 def test_wins_that_no_viewer_feels_are_counted_apart():
     rows = [
-        {"point": p, "winners": ["a"], "best": "a", "is_decided": True, "level": level}
+        {"point": p, "winners": ["a"], "best": "a", "is_decided": True, "is_random": True, "level": level}
         for p, level in enumerate(("viewer", "network", "network", None))
     ]
     result = SimpleNamespace(decisions=pl.DataFrame(rows))
     assert counts(result) == {"a": (1, 3, 0)}
-    assert _leader(result) == "a has the most proven wins that the viewer notices: at 1 point."
+    assert _leader(result) == "Proven wins that the viewer notices: a at 1 point."
     result = SimpleNamespace(decisions=pl.DataFrame(rows[1:]))
     assert _leader(result).startswith("No win that a viewer notices is proven; a costs the network least")
     opened = [{**row, "is_decided": False, "winners": [name]} for row, name in zip(rows[:2], "ab", strict=True)]
     result = SimpleNamespace(decisions=pl.DataFrame(opened))
     assert _leader(result) == "a and b lead equally often; no win is proven anywhere."
+
+
+def test_the_headline_has_everybody_who_wins_and_what_chance_may_do():
+    """60 points of which each may err in 5 %: up to 3 false winners."""
+
+    def won(*winners, level="viewer"):
+        rows = [
+            {"winners": names, "is_decided": bool(names), "is_random": True, "level": level}
+            for names in [*([name] for name in winners), *[[]] * (60 - len(winners))]
+        ]
+        return _leader(SimpleNamespace(decisions=pl.DataFrame(rows)))
+
+    assert won("a", "b", "a", "b") == "Proven wins that the viewer notices: a at 2 points and b at 2 points."
+    assert won("a", "b", "a").endswith(
+        "So few may be chance: a point names a false winner in at most 5 % of uses, which is up to 3 of 60 points."
+    )
+    assert "; a and b cost the network least, or are alike" in won("a", "b", level="network")
 
 
 def dying_chunk(chunk, *rest):

@@ -75,6 +75,13 @@ def test_it_is_said_where_nothing_is_better_than_the_defaults():
         "on what was held out it is not proven better than the defaults"
     )
     assert replace(found, default_score=9.0, held_out=[]).caveat == ""
+    judged = SimpleNamespace(
+        ranking=[found.cc, found.sender],
+        decision=SimpleNamespace(beaten=[found.sender]),
+        scenario=SimpleNamespace(name="x"),
+    )
+    worse = replace(found, default_score=9.0, held_out=[judged])
+    assert worse.caveat == "; on what was held out it is proven worse than the defaults: x"
 
 
 def test_held_out_scenarios_are_not_trained_on():
@@ -147,7 +154,9 @@ def test_command_line(tmp_path):
     done = playpath_command(*arguments, "--json", cwd=tmp_path)
     assert done.status == 0, done.err
     assert done.json["sender"].startswith("cubic(beta=")
-    assert "held out: small, seeds 3 to 4" in playpath_command(*arguments, cwd=tmp_path).out
+    printed = playpath_command(*arguments, cwd=tmp_path).out
+    assert "they prove nothing): small, seeds 1 to 2" in " ".join(printed.split())
+    assert "held out: small, seeds 3 to 4" in printed
     assert json.loads((tmp_path / "out/tune-small/tune.json").read_text()) == done.json
     other = playpath_command(*arguments, "--set", "path.rtt=20 ms", "--out", "out/tune-small", cwd=tmp_path)
     assert (other.status, "another question (differs in: scenarios)" in other.err) == (2, True)

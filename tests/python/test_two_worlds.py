@@ -15,29 +15,29 @@ from playpath.papers.two_worlds import run_side_by_side
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in NAMES if study(name).beside is not None])
+@pytest.mark.parametrize("name", [name for name in NAMES if study(name).two_worlds is not None])
 def test_a_world_beside_itself_shows_the_same_figures(name: str, tmp_path: Path) -> None:
     whole = study(name)
-    assert whole.beside is not None
-    short = replace(whole, beside=replace(whole.beside, share=0.01))
+    assert whole.two_worlds is not None
+    short = replace(whole, two_worlds=replace(whole.two_worlds, share=0.01))
     result = run_side_by_side(short, Options(tmp_path, seeds=2, world="sim"))
     rows = result.rows()
-    assert len(rows) == len(whole.beside.cases(0.01)) * len(whole.beside.metrics)
+    assert len(rows) == len(whole.two_worlds.cases(0.01)) * len(whole.two_worlds.metrics)
     for row in rows:
         # The simulator is deterministic; a metric that both lack would compare nothing.
         assert row["sim"] is not None, row
         assert row["sim"] == row["sim again"]
         assert row["sim_min"] <= row["sim"] <= row["sim_max"]
-    assert {row["variant"] for row in rows} == {case.labels["variant"] for case in whole.beside.cases(0.01)}
+    assert {row["variant"] for row in rows} == {case.labels["variant"] for case in whole.two_worlds.cases(0.01)}
     saved = pl.read_csv(result.save(tmp_path / "out"))
     assert saved.height == len(rows)
     sessions = pl.read_csv(tmp_path / "out" / "beside-sessions.csv")
-    assert sessions.height == 2 * 2 * len(whole.beside.cases(0.01))
+    assert sessions.height == 2 * 2 * len(whole.two_worlds.cases(0.01))
 
 
 def test_a_study_without_such_a_part_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"study 'vegas' has no part for the kernel world"):
-        run_side_by_side(replace(study("vegas"), beside=None), Options(tmp_path, world="kernel"))
+        run_side_by_side(replace(study("vegas"), two_worlds=None), Options(tmp_path, world="kernel"))
 
 
 def test_a_clock_s_samples_come_onto_the_grid() -> None:

@@ -10,10 +10,8 @@ use crate::load::NAME_SIZE;
 /// An invalid name or setting: one line.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// No control has this name.
     #[error("{}", unknown("control", .0, names()))]
     UnknownControl(String),
-    /// The control has no such parameter.
     #[error("{}", unknown(&format!("parameter of {}", .law.name), .name, parameters(.law)))]
     UnknownParameter { law: &'static Law, name: String },
     /// Not NAME=VALUE with a value of the parameter's kind.

@@ -34,7 +34,6 @@ fn keep_words(_level: PrintLevel, message: String) {
 /// Why a control is not registered.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The kernel's verifier rejected the program.
     #[error("the kernel's verifier refused {control}; its last words:{words}")]
     Verifier { control: &'static str, words: String },
     /// Not root.
@@ -52,7 +51,6 @@ pub enum LoadError {
     /// No file system to pin in.
     #[error("cannot pin in {PIN_FOLDER}: {0}; mount it (mount -t bpf bpf /sys/fs/bpf) or use --hold")]
     PinFolder(#[source] std::io::Error),
-    /// The link cannot be pinned.
     #[error("cannot pin {}: {source}; is a bpf file system mounted on /sys/fs/bpf? or use --hold", path.display())]
     Pin { path: PathBuf, source: libbpf_rs::Error },
 }

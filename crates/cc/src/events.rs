@@ -73,7 +73,6 @@ impl View<'_> {
 pub struct Sibling {
     /// Congestion window; in recovery the value of `ssthresh`, as Linux OLIA does.
     pub cwnd: f64,
-    /// Slow start threshold.
     pub ssthresh: f64,
     /// Smoothed RTT; zero before the first sample.
     pub srtt: Duration,
@@ -83,7 +82,6 @@ pub struct Sibling {
     pub bytes_between_losses: u64,
     /// Bytes acknowledged since the last loss (OLIA's l2).
     pub bytes_since_loss: u64,
-    /// Payload bytes of a full segment.
     pub mss: u32,
 }
 
@@ -173,7 +171,6 @@ pub struct Ack {
     pub counted: u32,
     /// Packets newly delivered: cumulatively acknowledged and not SACKed before, plus newly SACKed.
     pub delivered: u32,
-    /// Bytes newly acknowledged cumulatively.
     pub acked_bytes: u32,
     /// Packets newly marked lost by this ACK.
     pub newly_lost: u32,
@@ -292,6 +289,5 @@ pub struct IdleRestart {
 #[derive(Clone, Copy, Debug)]
 pub struct WindowChange {
     pub cwnd: f64,
-    /// New slow start threshold.
     pub ssthresh: f64,
 }

@@ -85,7 +85,6 @@ pub trait CongestionControl: Send {
     /// A packet was marked lost (BBR v3 looks at each).
     fn on_packet_lost(&mut self, _view: &View, _event: &PacketLost) {}
 
-    /// An acknowledgement delivered data (cumulatively or by SACK).
     fn on_ack(&mut self, view: &View, event: &Ack);
 
     /// TCP only: a duplicate acknowledgement arrived and no recovery is under way. `true` asks the transport to retransmit the first

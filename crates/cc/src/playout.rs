@@ -74,7 +74,6 @@ impl Playout {
         self.is_playing = if self.is_playing { self.level > 0.0 } else { self.level >= FULL * self.size };
     }
 
-    /// The player told its level, or has been given more than it can hold; before, it may be waiting to begin.
     pub fn has_begun(&self) -> bool {
         self.has_begun
     }
@@ -100,7 +99,6 @@ impl Playout {
         ((high - self.level) / (high - low).max(1e-3)).clamp(0.0, 1.0)
     }
 
-    /// The best rate that the player can choose, if it tells.
     pub fn top_rate(&self) -> Option<Rate> {
         self.top_rate
     }

@@ -17,7 +17,6 @@ pub enum Order {
     Nothing,
     /// The run begins at this time of the monotonic clock, in nanoseconds.
     Start(u64),
-    /// End of the input.
     End,
 }
 

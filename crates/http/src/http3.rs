@@ -83,7 +83,6 @@ impl Http3 {
         });
     }
 
-    /// The client does not want a response any more.
     pub fn abandon(&mut self, carrier: &mut impl Carrier, id: RequestId) {
         for exchange in self.exchanges.iter_mut().filter(|exchange| exchange.request.id == id) {
             exchange.is_abandoned = true;
@@ -114,7 +113,6 @@ impl Http3 {
         complete
     }
 
-    /// The server answers, with its data in the header (CMSD).
     pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
         let header = header_bytes(request, cmsd.as_ref());
         for exchange in self.exchanges.iter_mut().filter(|exchange| exchange.request.id == request.id) {
@@ -136,7 +134,6 @@ impl Http3 {
         }
     }
 
-    /// When the server has more to write though nothing arrives.
     pub fn next_write(&self, now: Time) -> Time {
         self.exchanges.iter().map(|exchange| exchange.next_write(now)).min().unwrap_or(Time::MAX)
     }
@@ -147,8 +144,6 @@ impl Http3 {
         wanted.map(|exchange| exchange.header_left + exchange.body_left).sum()
     }
 
-    /// The client reads: everything of concurrent streams, or up to `limit` body bytes of a single one. `take` gets the data of requests
-    /// that were not abandoned. Returns `true` if anything was read.
     pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, mut take: impl FnMut(RequestId, Received)) -> bool {
         let exchanges = &mut self.exchanges;
         let read = carrier.at_client(|streams, now| {

@@ -174,7 +174,6 @@ pub trait Ordered: Send {
     /// The socket has taken so many of them.
     fn wrote(&mut self, bytes: u64);
 
-    /// When the server has more to write though nothing arrives.
     fn next_write(&self, now: Time) -> Time;
 
     /// Bytes that the client reads if it is willing to read `limit` of a body; of streams side by side it reads all.

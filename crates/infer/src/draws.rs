@@ -80,7 +80,6 @@ impl Candidate {
     }
 }
 
-/// A reading of a session, explained.
 #[derive(Clone)]
 pub(crate) struct ExplainedReading {
     pub reading: Reading,

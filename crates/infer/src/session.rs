@@ -108,7 +108,6 @@ struct Session<'a> {
     alone: RefCell<Option<(usize, Candidates)>>,
 }
 
-/// Explained candidates by index.
 type Candidates = Vec<(usize, Explained)>;
 
 #[derive(Clone)]

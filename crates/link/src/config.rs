@@ -33,10 +33,8 @@ pub struct LinkConfig {
     pub outage: Option<Outage>,
     /// Packets of more bytes are dropped.
     pub mtu: Option<Mtu>,
-    /// Share of packets that are corrupted on the wire.
     pub corruption: Ratio,
     pub rebinding: Option<Rebinding>,
-    /// Queue in front of the server.
     pub queue: QueueConfig,
     /// Round-trip time of the path without queueing: the "rtt" in limits of "1 bdp".
     pub base_rtt: Duration,
@@ -194,15 +192,12 @@ pub enum ServerConfig {
         depth: u64,
     },
     Opportunities {
-        /// Shared, never copied.
         trace: Arc<OpportunityTrace>,
     },
     /// A rate that is constant piece by piece.
     RateTrace {
-        /// Shared, never copied.
         trace: Arc<RateTrace>,
     },
-    /// An 802.11 hop.
     Wifi(WifiConfig),
     /// No rate limit: packets never queue.
     Unlimited,

@@ -93,7 +93,6 @@ impl Hazards {
         (self.mtu.is_reported && wire_bytes > self.mtu.bytes).then_some(self.mtu.bytes)
     }
 
-    /// The binding of an outbound packet.
     pub fn outbound_binding(&self, now: Time) -> Option<u16> {
         self.rebinding.filter(|nat| nat.is_outbound).map(|nat| nat.binding(now))
     }

@@ -43,7 +43,6 @@ pub enum DropCause {
     /// Active queue management decided so.
     Aqm,
     Outage,
-    /// More bytes than the link's MTU.
     TooBig,
     /// Corrupted on the wire: no receiver takes it.
     Corrupted,
@@ -68,19 +67,13 @@ impl DropCause {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
-    /// See [`DropCause::Loss`].
     pub loss: Count,
-    /// See [`DropCause::QueueFull`].
     pub queue_full: Count,
-    /// See [`DropCause::Aqm`].
     pub aqm: Count,
     /// See [`DropCause::Outage`]; `None` for a link that has none.
     pub outage: Option<Count>,
-    /// See [`DropCause::TooBig`].
     pub too_big: Option<Count>,
-    /// See [`DropCause::Corrupted`].
     pub corrupted: Option<Count>,
-    /// See [`DropCause::Rebound`].
     pub rebound: Option<Count>,
 }
 

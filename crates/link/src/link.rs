@@ -34,7 +34,6 @@ pub struct Link<P> {
     now: Time,
     /// When the server ends its present packet; `Time::MAX` if it is idle.
     free_at: Time,
-    /// See [`Link::poll_timeout`].
     timeout: Time,
     in_service: InService,
     server: Server,
@@ -224,7 +223,6 @@ impl<P: Packet> Link<P> {
         self.hazards.as_ref()?.mtu_to_report(wire_bytes)
     }
 
-    /// The packet that was delivered at this place.
     #[inline]
     pub fn delivered(&self, Place(slot): Place) -> &P {
         match &self.passage {

@@ -16,7 +16,6 @@ pub(crate) struct Passage<P> {
     packets: VecDeque<Passing<P>>,
     departed: usize,
     waiting_bytes: u64,
-    /// Departure of the last one.
     last_departure: Time,
 }
 

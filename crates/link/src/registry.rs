@@ -18,7 +18,6 @@ pub struct About {
 
 /// Registry entry of a model with the configuration `T`.
 pub struct Entry<T> {
-    /// Name, text, reference.
     pub about: About,
     pub params: &'static [ParamSpec],
     /// A configuration. Errors: one line. Ranges that depend on the link are checked when it is built.

@@ -23,7 +23,6 @@ pub struct LinkStats {
     pub mean_queue_packets: f64,
     /// Standard deviation over time of the number of packets in the queue.
     pub sd_queue_packets: f64,
-    /// Most packets in the queue.
     pub max_queue_packets: u32,
 }
 

@@ -142,7 +142,6 @@ pub fn median_interval(ordered: Vec<f64>) -> Option<(f64, f64)> {
     verdict::stats::median_interval(&ordered).map(Into::into)
 }
 
-/// Quantile of Student's t with `df` degrees of freedom.
 #[pyfunction]
 pub fn student_quantile(df: f64, p: f64) -> f64 {
     verdict::special::student_quantile(df, p)

@@ -339,13 +339,11 @@ fn preview_trace(text: &str, format: Option<&str>, bins: u32) -> PyResult<String
     traces::preview(text, format, bins).map_err(input_error)
 }
 
-/// A bandwidth trace in another format.
 #[pyfunction]
 fn convert_trace(text: &str, source: Option<&str>, target: &str, bin_s: f64) -> PyResult<String> {
     traces::convert(text, source, target, bin_s).map_err(input_error)
 }
 
-/// A bandwidth trace from a seeded generator.
 #[pyfunction]
 fn generate_trace(kind: &str, settings_json: &str, seed: u64, target: &str) -> PyResult<String> {
     traces::generate(kind, settings_json, seed, target).map_err(input_error)

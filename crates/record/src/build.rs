@@ -38,7 +38,6 @@ pub struct Packets {
 pub struct Neighbours {
     /// Goodput of all of them, from the start of the first to the end of the last, Mbit/s.
     pub goodput_mbps: f64,
-    /// Data packets sent again.
     pub retransmitted: u64,
     /// Mean over the competing video sessions; `None` without one that shows pictures.
     pub stall_time_s: Option<f64>,

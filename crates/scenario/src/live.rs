@@ -22,14 +22,12 @@ pub struct LiveSource {
 }
 
 pub enum LiveKind {
-    /// A transfer without end.
     Bulk,
     Web(WebModel, Stream),
     /// Datagrams, on and off, with their random stream.
     Udp(OnOffModel, EcnField, Stream),
     /// Pictures at a fixed interval; the programs of the wall clock have none.
     Frames,
-    /// A competing session of the scenario's video.
     Video,
 }
 

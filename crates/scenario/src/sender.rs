@@ -155,7 +155,6 @@ pub(crate) fn unknown_control(name: &str) -> String {
 #[derive(Clone)]
 pub struct SenderSpec {
     pub name: String,
-    /// Congestion control of the server.
     pub cc: CcSpec,
     /// Names of the paths it may use; all if empty.
     pub paths: Vec<String>,

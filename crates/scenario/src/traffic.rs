@@ -274,7 +274,6 @@ pub struct Source {
     /// The group's, with a number if it has several sources.
     pub name: String,
     pub start_at: Time,
-    /// Its round-trip delay.
     pub rtt: FlowRtt,
     pub stream: Stream,
 }
@@ -289,7 +288,6 @@ pub struct TrafficSpec {
     pub start_law: StartLaw,
     /// End of all, if before the end of the run.
     pub stop: Option<Time>,
-    /// Round-trip delay of each source.
     pub rtt: RttSpec,
     pub sender: SenderSpec,
     /// Nothing but the traffic is carried, and it names no congestion control: it has that of the sender that is compared.

@@ -58,7 +58,6 @@ impl AsFd for Device {
     }
 }
 
-/// The other address of the /31 that `address` is in.
 pub fn other_of_pair(address: Ipv4Addr) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(address) ^ 1)
 }

@@ -45,7 +45,6 @@ pub struct Answer {
 #[derive(Debug, Default)]
 pub struct Step {
     pub consumed: usize,
-    /// The answer, if one is due.
     pub answer: Option<Answer>,
 }
 

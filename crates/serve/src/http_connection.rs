@@ -316,7 +316,6 @@ impl HttpConnection {
         }
     }
 
-    /// Pass the parameters of the video to the congestion control.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.transport.set_app_parameters(now, parameters);
     }

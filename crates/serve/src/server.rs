@@ -244,7 +244,6 @@ impl Server {
             nonce: self.secrets.nonce()?,
             send_buffer: config.send_buffer,
             receive_buffer: config.receive_buffer,
-            has_tuned_window: config.tunes_window,
             is_coupled: self.settings.sender.cc.is_coupled(),
             requires_checksums: false,
         };

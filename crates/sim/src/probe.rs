@@ -41,7 +41,6 @@ const PLAYER_COLUMNS: &[&str] = &["time_s", "buffer_level_s", "buffer_bytes"];
 /// Collects the series of a run.
 pub struct Probe {
     tracing: Tracing,
-    /// Between two samples.
     pub interval: Duration,
     /// How the names of the series begin that are wanted; all if `None`. The others have no table.
     wanted: Option<Vec<String>>,

@@ -4,6 +4,7 @@ mod common;
 
 use common::{column, dropped, flow, link, mean_after, traced, traffic};
 use playpath_record::Record;
+use playpath_units::random::RootSeed;
 
 /// One bulk flow, with the keys of its `[[traffic]]`, over one path with the keys of its `[[path]]`.
 fn bulk(path: &str, sender: &str, run: &str) -> String {
@@ -13,6 +14,9 @@ fn bulk(path: &str, sender: &str, run: &str) -> String {
 /// An ACK per packet, SACK, no timeout that is due to the stack.
 const PER_PACKET_ACKS: &str =
     "cc = \"newreno\"\nprofile = \"ns2\"\nsack = true\nloss_detection = \"rfc6675\"\nrecovery = \"rfc6675\"";
+
+/// No limit but the window's.
+const LARGE_BUFFERS: &str = "receive_buffer = \"64 MB\"\nsend_buffer = \"64 MB\"";
 
 /// Packets in one round trip, from the goodput: W = goodput RTT / MSS. The RTT of these runs is constant.
 fn mean_window(record: &Record, rtt_s: f64, mss: f64) -> f64 {
@@ -38,6 +42,22 @@ fn newreno_follows_the_square_root_law() {
         let path = format!("rate = \"unlimited\"\nrtt = \"40 ms\"\nloss = \"{loss}\"");
         let text = bulk(&path, PER_PACKET_ACKS, &format!("duration = \"{seconds} s\""));
         let windows = [1, 2, 3].map(|seed| mean_window(&traffic(&text, seed), 0.04, 1000.0));
+        let constant = windows.iter().sum::<f64>() / 3.0 * p.sqrt();
+        assert!(constant > at_least * 0.95 && constant < 1.310 * 1.05, "{loss}: {constant:.3}");
+    }
+}
+
+/// The same law over QUIC (RFC 9002 section 7.3), whose ACKs for every second packet count what they acknowledge: the mean of the
+/// window itself. Measured: 1.21, 1.25 and 1.12.
+#[test]
+fn newreno_over_quic_follows_the_square_root_law() {
+    for (loss, p, seconds, at_least) in
+        [("0.01 %", 1e-4_f64, 400, 1.225), ("0.1 %", 1e-3, 200, 1.225), ("1 %", 1e-2, 200, 1.225 * 0.85)]
+    {
+        let path = format!("rate = \"unlimited\"\nrtt = \"40 ms\"\nloss = \"{loss}\"");
+        let run = format!("duration = \"{seconds} s\"\nsample_interval = \"1 s\"");
+        let text = bulk(&path, "cc = \"newreno\"\ntransport = \"quic\"", &run);
+        let windows = [1, 2, 3].map(|seed| mean_after(column(&traced(&text, seed), "flow.bulk", "snd_cwnd"), 0.1));
         let constant = windows.iter().sum::<f64>() / 3.0 * p.sqrt();
         assert!(constant > at_least * 0.95 && constant < 1.310 * 1.05, "{loss}: {constant:.3}");
     }
@@ -92,6 +112,146 @@ fn cubic_returns_to_its_plateau_after_k() {
     for t in [1.0, 2.0, k - 2.0, k, k + 2.0, k + 4.0] {
         let law = 0.4 * (t - k).powi(3) + w_max;
         assert!((at(t) - law).abs() < 0.01 * law, "t {t:.2}: {:.1}, law {law:.1}", at(t));
+    }
+}
+
+/// Packets per second of a flow in the last nine tenths of a run: before, slow start without a limit.
+fn settled_rate(record: &Record, series: &str) -> f64 {
+    mean_after(column(record, series, "goodput_mbps"), 0.1) * 1e6 / 8000.0
+}
+
+/// CUBIC's mean window where each packet is lost with probability `p`, from RFC 9438 alone: each epoch starts at 0.7 of the window
+/// and takes a round trip per step, W_cubic(t) (section 4.2) or the Reno-friendly window, whichever is larger (4.3), with fast
+/// convergence (4.7).
+fn cubic_by_its_equations(p: f64, rtt_s: f64) -> f64 {
+    let mut random = RootSeed(1).stream("losses");
+    let (mut window, mut w_max) = (1.0 / p.sqrt(), 0.0);
+    let (mut packets, mut seconds) = (0.0, 0.0);
+    for epoch in 0..20_000 {
+        let prior = window;
+        w_max = if prior < w_max { prior * 1.7 / 2.0 } else { prior };
+        let mut friendly = prior * 0.7;
+        window = friendly;
+        let k = f64::cbrt((w_max - window).max(0.0) / 0.4);
+        let until_loss = -random.uniform().ln() / p;
+        let (mut sent, mut t) = (0.0, 0.0);
+        while sent < until_loss {
+            (sent, t) = (sent + window, t + rtt_s);
+            friendly += if friendly < prior { 3.0 * 0.3 / 1.7 } else { 1.0 };
+            window = window.max(friendly).max(0.4 * (t - k).powi(3) + w_max);
+        }
+        if epoch >= 1000 {
+            (packets, seconds) = (packets + sent, seconds + t);
+        }
+    }
+    packets / seconds * rtt_s
+}
+
+/// Independent losses: no closed form, so the equations by themselves are the law. Against their periodic form, 1.054 (RTT / p)^0.75
+/// (section 5.1), they give 14 to 17 % more at the first two points. Measured: 1.00, 1.00, 0.95 and 0.98 of them; allowed: 7 %.
+#[test]
+fn cubic_follows_its_equations_under_random_losses() {
+    for (loss, p, rtt_ms, seconds) in
+        [("0.01 %", 1e-4, 100, 2000), ("0.03 %", 3e-4, 100, 1500), ("0.1 %", 1e-3, 20, 250), ("0.3 %", 3e-3, 100, 500)]
+    {
+        let path = format!("rate = \"unlimited\"\nrtt = \"{rtt_ms} ms\"\nloss = \"{loss}\"");
+        let sender = format!("{}\n{LARGE_BUFFERS}", PER_PACKET_ACKS.replace("newreno", "cubic"));
+        let text = bulk(&path, &sender, &format!("duration = \"{seconds} s\"\nsample_interval = \"1 s\""));
+        let rates = [1, 2, 3].map(|seed| settled_rate(&traced(&text, seed), "flow.bulk"));
+        let rtt_s = f64::from(rtt_ms) / 1000.0;
+        let (measured, law) = (rates.iter().sum::<f64>() / 3.0 * rtt_s, cubic_by_its_equations(p, rtt_s));
+        assert!((measured / law - 1.0).abs() < 0.07, "{loss}, {rtt_ms} ms: {measured:.1}, by the equations {law:.1}");
+    }
+}
+
+/// Packets that an acknowledged packet adds to the window of path `i`, from the windows, the RTTs in seconds and OLIA's `l`, the
+/// packets between losses.
+type Increase = fn(i: usize, windows: [f64; 2], rtt_s: [f64; 2], l: [f64; 2]) -> f64;
+
+/// Packets per second of a connection over two paths with losses at random, from the equations alone: a path sends its window each
+/// round trip, a loss halves it and takes another round trip.
+fn coupled_by_its_equations(rule: Increase, loss: [f64; 2], rtt_s: [f64; 2]) -> [f64; 2] {
+    let mut random = RootSeed(1).stream("losses");
+    let (mut windows, mut next) = ([10.0_f64; 2], rtt_s);
+    let (mut between, mut since, mut delivered) = ([0.0; 2], [0.0; 2], [0.0; 2]);
+    while next[0].min(next[1]) < 4000.0 {
+        let i = usize::from(next[1] < next[0]);
+        let mut is_lost = false;
+        for _ in 0..windows[i] as u32 {
+            if random.uniform() < loss[i] {
+                is_lost = true;
+                continue;
+            }
+            (delivered[i], since[i]) = (delivered[i] + 1.0, since[i] + 1.0);
+            if !is_lost {
+                let l = [0, 1].map(|path| f64::max(between[path], since[path]));
+                windows[i] = (windows[i] + rule(i, windows, rtt_s, l)).max(1.0);
+            }
+        }
+        if is_lost {
+            windows[i] = (windows[i] / 2.0).max(2.0);
+            (between[i], since[i]) = (since[i], 0.0);
+        }
+        next[i] += rtt_s[i] * if is_lost { 2.0 } else { 1.0 };
+    }
+    delivered.map(|packets| packets / 4000.0)
+}
+
+/// RFC 6356 section 3: min(alpha / cwnd_total, 1 / cwnd_i), alpha = cwnd_total max(cwnd / rtt^2) / (sum cwnd / rtt)^2.
+fn lia(i: usize, w: [f64; 2], rtt: [f64; 2], _: [f64; 2]) -> f64 {
+    let total = w[0] / rtt[0] + w[1] / rtt[1];
+    let most = (w[0] / (rtt[0] * rtt[0])).max(w[1] / (rtt[1] * rtt[1]));
+    (most / (total * total)).min(1.0 / w[i])
+}
+
+/// draft-khalili-mptcp-congestion-control-05 section 2.1 for two paths: the largest window gives half a packet per round trip to the
+/// other path while that one is the best, by l / rtt^2.
+fn olia(i: usize, w: [f64; 2], rtt: [f64; 2], l: [f64; 2]) -> f64 {
+    let total = w[0] / rtt[0] + w[1] / rtt[1];
+    let quality = [0, 1].map(|path| l[path] / (rtt[path] * rtt[path]));
+    let other = 1 - i;
+    let alpha = if w[i].floor() < w[other].floor() && quality[i] >= quality[other] {
+        0.5
+    } else if w[other].floor() < w[i].floor() && quality[other] >= quality[i] {
+        -0.5
+    } else {
+        0.0
+    };
+    w[i] / (rtt[i] * rtt[i]) / (total * total) + alpha / w[i]
+}
+
+/// Each path of the connection carries what the equations give it, whichever is the better one. The scheduler assigns a packet when
+/// a window has room (`dft`): one that queues data on a path, as Linux's does, leaves the other path idle when that one slows down.
+/// Measured: totals 1.00 to 1.06 of the equations', shares within 0.05, most within 0.02; allowed: 10 % and 0.07.
+#[test]
+fn coupled_controls_follow_their_equations_over_two_paths() {
+    let cases =
+        [([1e-3, 1e-3], [50, 50]), ([1e-3, 4e-3], [50, 50]), ([1e-3, 1e-3], [50, 100]), ([1e-3, 4e-3], [100, 20])];
+    for (cc, rule) in [("lia", lia as Increase), ("olia", olia)] {
+        for (loss, rtt_ms) in cases {
+            let path = |i: usize| {
+                let (rtt, loss) = (rtt_ms[i], loss[i] * 100.0);
+                format!("[[path]]\nname = \"p{i}\"\nrate = \"unlimited\"\nrtt = \"{rtt} ms\"\nloss = \"{loss} %\"\n")
+            };
+            let text = format!(
+                "{}{}[[traffic]]\nkind = \"bulk\"\npaths = [\"p0\", \"p1\"]\nscheduler = \"dft\"\n{LARGE_BUFFERS}\n{}\n\
+                 [run]\nduration = \"400 s\"\nsample_interval = \"1 s\"\n",
+                path(0),
+                path(1),
+                PER_PACKET_ACKS.replace("newreno", cc)
+            );
+            let records = [1, 2].map(|seed| traced(&text, seed));
+            let rate = |series: &str| records.iter().map(|record| settled_rate(record, series)).sum::<f64>() / 2.0;
+            let rates = [rate("flow.bulk/p0"), rate("flow.bulk/p1")];
+            let law = coupled_by_its_equations(rule, loss, rtt_ms.map(|ms| f64::from(ms) / 1000.0));
+            let (total, total_by_law) = (rates[0] + rates[1], law[0] + law[1]);
+            assert!(
+                (total / total_by_law - 1.0).abs() < 0.10,
+                "{cc}, {loss:?}, {rtt_ms:?}: {rates:?}, by the equations {law:?}"
+            );
+            let shift = rates[0] / total - law[0] / total_by_law;
+            assert!(shift.abs() < 0.07, "{cc}, {loss:?}, {rtt_ms:?}: {rates:?}, by the equations {law:?}");
+        }
     }
 }
 

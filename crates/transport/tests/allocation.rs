@@ -54,12 +54,11 @@ fn mptcp_allocates_nothing_per_packet() {
         nonce: 1,
         send_buffer: 1 << 40,
         receive_buffer: 4 << 20,
-        has_tuned_window: false,
         is_coupled: false,
         requires_checksums: false,
     };
-    let paths =
-        || (0..2).map(|_| PathConfig { tcp: Config::linux(), cc: Reno::fixed(40.0), is_backup: false }).collect();
+    let tcp = Config { tunes_window: false, ..Config::linux() };
+    let paths = || (0..2).map(|_| PathConfig { tcp, cc: Reno::fixed(40.0), is_backup: false }).collect();
     let build = || scheduler::build("dft").unwrap();
     let mut client = MptcpConnection::connect(Time::ZERO, config(1), build(), paths());
     let mut server = MptcpConnection::listen(config(2), build(), paths());

@@ -182,8 +182,9 @@ proptest! {
 
     #[test]
     fn mptcp_survives(steps in steps(), name in prop::sample::select(scheduler::entries().iter().map(|e| e.name).collect::<Vec<_>>())) {
-        let config = MptcpConfig { key: 5, nonce: 6, send_buffer: 200_000, receive_buffer: 50_000, has_tuned_window: false, is_coupled: true, requires_checksums: false };
-        let path = |_| PathConfig { tcp: Config::linux(), cc: Reno::growing(10.0), is_backup: false };
+        let config = MptcpConfig { key: 5, nonce: 6, send_buffer: 200_000, receive_buffer: 50_000, is_coupled: true, requires_checksums: false };
+        let tcp = Config { tunes_window: false, ..Config::linux() };
+        let path = |_| PathConfig { tcp, cc: Reno::growing(10.0), is_backup: false };
         let mut connection = MptcpConnection::listen(config, scheduler::build(name).unwrap(), (0..3).map(path).collect());
         let mut now = Time::from_millis(1);
         let key = |keys| MptcpOption::Capable {

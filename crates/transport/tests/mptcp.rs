@@ -116,10 +116,14 @@ fn mptcp_config(receive_buffer: u64, key: u64) -> MptcpConfig {
         nonce: key as u32 ^ 0x55,
         send_buffer: 4 << 20,
         receive_buffer,
-        has_tuned_window: false,
         is_coupled: false,
         requires_checksums: false,
     }
+}
+
+/// Linux's settings, with a receive window as large as the buffer from the beginning.
+fn fixed() -> Config {
+    Config { tunes_window: false, ..Config::linux() }
 }
 
 fn paths(links: &[Link], tcp: Config) -> Vec<PathConfig> {
@@ -129,7 +133,7 @@ fn paths(links: &[Link], tcp: Config) -> Vec<PathConfig> {
 
 impl Net {
     fn new(links: &[Link], name: &str, sizes: (usize, usize), receive_buffer: u64, seed: u64) -> Net {
-        let tcp = Config { isn: u32::MAX - 3000, ..Config::linux() };
+        let tcp = Config { isn: u32::MAX - 3000, ..fixed() };
         let scheduler = || scheduler::build(name).unwrap();
         let client =
             MptcpConnection::connect(Time::ZERO, mptcp_config(receive_buffer, 11), scheduler(), paths(links, tcp));
@@ -332,7 +336,7 @@ fn a_segment_never_spans_two_mappings() {
             path.tcp.mss = [1448, 524, 1448][i];
             path
         };
-        paths(&links, Config::linux()).into_iter().enumerate().map(path).collect()
+        paths(&links, fixed()).into_iter().enumerate().map(path).collect()
     };
     let build = || scheduler::build("linux").unwrap();
     net.client.mptcp = MptcpConnection::connect(Time::ZERO, mptcp_config(1 << 20, 1), build(), all());
@@ -376,7 +380,7 @@ fn the_window_of_a_client_follows_without_timestamps() {
 
 fn window_follows(tcp: Config) {
     let mut net = Net::new(&[Link::new(2.0, 25); 3], "dft", (0, 30_000_000), 6 << 20, 1);
-    let config = |key| MptcpConfig { has_tuned_window: true, ..mptcp_config(6 << 20, key) };
+    let config = |key| mptcp_config(6 << 20, key);
     let all = || paths(&[Link::new(2.0, 25); 3], tcp);
     net.client.mptcp = MptcpConnection::connect(Time::ZERO, config(1), scheduler::build("dft").unwrap(), all());
     net.server.mptcp = MptcpConnection::listen(config(2), scheduler::build("dft").unwrap(), all());
@@ -402,7 +406,7 @@ fn segments_behind_a_gap_raise_the_window() {
     let mut link = Link::new(20.0, 25);
     link.down = (Time::from_millis(230), Time::from_millis(232));
     let mut net = Net::new(&[link], "dft", (0, 1_000_000), 1 << 20, 1);
-    let config = |key| MptcpConfig { has_tuned_window: true, ..mptcp_config(6 << 20, key) };
+    let config = |key| mptcp_config(6 << 20, key);
     let all = || paths(&[link], Config::linux());
     net.client.mptcp = MptcpConnection::connect(Time::ZERO, config(1), scheduler::build("dft").unwrap(), all());
     net.server.mptcp = MptcpConnection::listen(config(2), scheduler::build("dft").unwrap(), all());
@@ -534,7 +538,7 @@ fn a_path_that_joins_late_hears_what_was_told() {
     for tells in [true, false] {
         let mut net = Net::new(&three()[..2], "dft", (0, 1_000_000), 1 << 20, 1);
         let one = |tcp| PathConfig { tcp, cc: playpath_cc::build("sammy", 10.0).unwrap(), is_backup: false };
-        let tcp = Config { isn: u32::MAX - 3000, ..Config::linux() };
+        let tcp = Config { isn: u32::MAX - 3000, ..fixed() };
         let scheduler = scheduler::build("dft").unwrap();
         net.server.mptcp = MptcpConnection::listen(mptcp_config(1 << 20, 22), scheduler, vec![one(tcp), one(tcp)]);
         let reported = AppParameters {
@@ -565,7 +569,7 @@ fn a_full_send_buffer_is_relieved() {
         let links = [Link::new(2.0, 10), Link::new(1.0, 600)];
         let mut net = Net::new(&links, "dft", (0, 2_000_000), 4 << 20, 1);
         let config = |key| MptcpConfig { send_buffer, ..mptcp_config(4 << 20, key) };
-        let all = || paths(&links, Config::linux());
+        let all = || paths(&links, fixed());
         net.client.mptcp = MptcpConnection::connect(Time::ZERO, config(1), scheduler::build("dft").unwrap(), all());
         net.server.mptcp = MptcpConnection::listen(config(2), scheduler::build("dft").unwrap(), all());
         net.run_to_end(Time::from_secs(120));
@@ -634,7 +638,7 @@ fn data_sequence_numbers_may_begin_anew() {
             links[1].loss = 0.02;
         }
         let (client, server) = (key_before_wrap(1, 500_000), key_before_wrap(1 << 32, 500_000));
-        let all = || paths(&three(), Config { isn: u32::MAX - 3000, ..Config::linux() });
+        let all = || paths(&three(), Config { isn: u32::MAX - 3000, ..fixed() });
         let build = || scheduler::build("dft").unwrap();
         net.client.mptcp = MptcpConnection::connect(Time::ZERO, mptcp_config(1 << 20, client), build(), all());
         net.server.mptcp = MptcpConnection::listen(mptcp_config(1 << 20, server), build(), all());
@@ -675,6 +679,19 @@ fn backups_wait() {
     let before = net.server.mptcp.subflow_stats(1).scheduled_packets;
     net.run_until(Time::from_secs(5));
     assert_eq!(net.server.mptcp.subflow_stats(1).scheduled_packets, before);
+}
+
+/// RFC 8684 §3.1: the third ACK, which has the keys, is lost; nothing that the client signals takes their place, for without them the
+/// server could not make sense of what follows.
+#[test]
+fn no_signal_goes_before_the_keys() {
+    let mut links = three();
+    links[0].down = (Time::from_nanos(2 * links[0].delay.as_nanos()), Time::from_millis(400));
+    let mut net = Net::new(&links, "dft", (0, 10_000), 1 << 20, 1);
+    net.run_until(Time::from_millis(500));
+    net.client.mptcp.set_backup(0, true);
+    net.run_to_end(Time::from_secs(60));
+    assert!(!net.client.mptcp.is_fallback() && !net.server.mptcp.is_fallback());
 }
 
 /// REMOVE_ADDR takes a path out on both sides without loss of data.
@@ -795,11 +812,8 @@ fn coupled_controls_see_siblings() {
     let links = [Link::new(2.0, 25); 2];
     let coupled = |key| MptcpConfig { is_coupled: true, ..mptcp_config(1 << 20, key) };
     let lia = || {
-        let path = |_: &Link| PathConfig {
-            tcp: Config::linux(),
-            cc: playpath_cc::build("lia", 10.0).unwrap(),
-            is_backup: false,
-        };
+        let path =
+            |_: &Link| PathConfig { tcp: fixed(), cc: playpath_cc::build("lia", 10.0).unwrap(), is_backup: false };
         links.iter().map(path).collect::<Vec<_>>()
     };
     let mut net = Net::new(&links, "dft", (0, 8_000_000), 1 << 20, 1);
@@ -820,11 +834,8 @@ fn coupled_controls_see_siblings() {
 fn bbr_leaves_the_start_up_on_every_subflow() {
     let links = [Link::new(2.0, 25); 2];
     let bbr = || {
-        let path = |_: &Link| PathConfig {
-            tcp: Config::linux(),
-            cc: playpath_cc::build("bbr", 10.0).unwrap(),
-            is_backup: false,
-        };
+        let path =
+            |_: &Link| PathConfig { tcp: fixed(), cc: playpath_cc::build("bbr", 10.0).unwrap(), is_backup: false };
         links.iter().map(path).collect::<Vec<_>>()
     };
     let mut net = Net::new(&links, "dft", (0, 20_000_000), 1 << 20, 1);
@@ -940,7 +951,7 @@ proptest! {
             link
         }).collect();
         let mut net = Net::new(&links, case.name, case.sizes, case.buffer, case.seed);
-        let tcp = Config { max_retries: u32::MAX, max_syn_retries: u32::MAX, ..Config::linux() };
+        let tcp = Config { max_retries: u32::MAX, max_syn_retries: u32::MAX, ..fixed() };
         let build = || scheduler::build(case.name).unwrap();
         let reno = || -> Vec<_> {
             links.iter().map(|_| PathConfig { tcp, cc: Reno::growing(10.0), is_backup: false }).collect()

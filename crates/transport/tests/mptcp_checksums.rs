@@ -39,8 +39,11 @@ struct Net {
 fn end(config: MptcpConfig, is_client: bool, paths: usize) -> End {
     let entry = scheduler::find("roundrobin").unwrap();
     let build = || (entry.build)(&Params::defaults(entry.params));
-    let path =
-        |_| PathConfig { tcp: Config { isn: 1000, ..Config::linux() }, cc: Reno::growing(10.0), is_backup: false };
+    let path = |_| PathConfig {
+        tcp: Config { isn: 1000, tunes_window: false, ..Config::linux() },
+        cc: Reno::growing(10.0),
+        is_backup: false,
+    };
     let paths = (0..paths).map(path).collect();
     let mptcp = match is_client {
         true => MptcpConnection::connect(Time::ZERO, config, build(), paths),
@@ -108,7 +111,6 @@ impl Net {
             nonce: key as u32,
             send_buffer: 1 << 20,
             receive_buffer: 200_000,
-            has_tuned_window: false,
             is_coupled: false,
             requires_checksums,
         };
@@ -285,6 +287,76 @@ fn no_path_joins_while_a_failure_waits_for_its_answer() {
     assert!(net.client.read == net.server.out, "{} bytes", net.client.read.len());
 }
 
+/// §3.7: MP_FAIL names the peer's next expected number, which counts the end of the stream, too, once that has arrived.
+#[test]
+fn an_answer_that_counts_the_end_is_an_answer() {
+    let mut net = Net::new(1, true, false);
+    net.run(50, |_| true);
+    net.server.mptcp.close(net.now);
+    net.run(50, |_| true);
+    net.client.mptcp.close(net.now);
+    let mut is_altered = false;
+    net.run(3000, |sent| {
+        if let MptcpOption::Dss { flags, checksum: Some(sum), .. } = &mut sent.segment.mptcp
+            && sent.is_up
+            && *flags & DSS_FIN != 0
+            && !std::mem::replace(&mut is_altered, true)
+        {
+            *sum ^= 4;
+        }
+        true
+    });
+    assert!(is_altered && net.server.mptcp.is_fallback() && net.client.mptcp.is_fallback());
+    assert!(net.client.mptcp.is_closed() && net.server.mptcp.is_closed());
+}
+
+/// §3.7: the plain stream is the subflow's. While MP_FAIL waits for its answer, longer than the data-level timer runs, nothing is given
+/// to the subflow again.
+#[test]
+fn nothing_is_given_out_twice_while_a_failure_waits_for_its_answer() {
+    let mut net = Net::new(1, true, false);
+    net.run(50, |_| true);
+    net.server.write(1000);
+    net.client.write(1000);
+    let mut is_altered = false;
+    net.run(5000, |sent| {
+        if sent.is_up && !sent.payload.is_empty() && !std::mem::replace(&mut is_altered, true) {
+            sent.payload[0] ^= 4;
+        }
+        sent.is_up
+    });
+    net.close();
+    assert!(is_altered && net.client.mptcp.is_fallback() && net.server.mptcp.is_fallback());
+    assert!(net.client.read == net.server.out, "{} bytes", net.client.read.len());
+    assert!(net.client.mptcp.is_closed() && net.server.mptcp.is_closed());
+}
+
+/// §3.7: who answers MP_FAIL goes on as plain TCP, whose FIN may come before the answer, which was lost.
+#[test]
+fn the_end_of_the_plain_stream_may_come_before_the_answer() {
+    let mut net = Net::new(1, true, false);
+    net.run(50, |_| true);
+    net.client.write(1000);
+    let (mut is_altered, mut answers) = (false, 0);
+    for close in [true, false] {
+        net.run(if close { 1 } else { 5000 }, |sent| {
+            if sent.is_up && !sent.payload.is_empty() && !std::mem::replace(&mut is_altered, true) {
+                sent.payload[0] ^= 4;
+            }
+            let is_answer = sent.is_up && is_fail(&sent.segment);
+            answers += usize::from(is_answer);
+            !is_answer || answers > 1
+        });
+        if close {
+            net.client.mptcp.close(net.now);
+            net.server.mptcp.close(net.now);
+        }
+    }
+    assert!(answers > 1 && net.client.mptcp.is_fallback() && net.server.mptcp.is_fallback());
+    assert_eq!(net.server.read.len(), 1000);
+    assert!(net.server.mptcp.take_events().contains(Event::PeerClosed));
+}
+
 /// §3.7: checksums were agreed on in the SYNs, and something on the way takes every later option: plain TCP, without checksums.
 #[test]
 fn options_that_are_lost_after_the_handshake_mean_tcp() {
@@ -299,6 +371,30 @@ fn options_that_are_lost_after_the_handshake_mean_tcp() {
     });
     assert!(net.client.mptcp.is_fallback() && net.server.mptcp.is_fallback());
     assert!(net.server.read == net.client.out && net.client.read == net.server.out);
+}
+
+/// §3.7: options pass only to the server, so the client alone sees that its data is acknowledged without them. Its infinite mapping tells
+/// the server, which has accepted mapped data.
+#[test]
+fn options_that_pass_in_one_direction_mean_tcp() {
+    for requires in [false, true] {
+        let mut net = Net::new(1, requires, false);
+        net.client.write(30_000);
+        net.server.write(30_000);
+        let strip = |sent: &mut Sent| {
+            if !sent.is_up && !sent.segment.flags.contains(Flags::SYN) {
+                sent.segment.mptcp = MptcpOption::None;
+            }
+            true
+        };
+        net.run(2000, strip);
+        assert!(net.client.mptcp.is_fallback() && net.server.mptcp.is_fallback());
+        assert!(net.server.read == net.client.out && net.client.read == net.server.out);
+        net.client.mptcp.close(net.now);
+        net.server.mptcp.close(net.now);
+        net.run(2000, strip);
+        assert!(net.client.mptcp.is_closed() && net.server.mptcp.is_closed());
+    }
 }
 
 /// An MP_FAIL of somebody who has not seen the data sequence numbers moves nothing.

@@ -17,14 +17,17 @@ fn config(key: u64) -> MptcpConfig {
         nonce: key as u32,
         send_buffer: 1 << 20,
         receive_buffer: 100_000,
-        has_tuned_window: false,
         is_coupled: false,
         requires_checksums: false,
     }
 }
 
 fn path() -> PathConfig {
-    PathConfig { tcp: Config { isn: 1000, ..Config::linux() }, cc: Reno::growing(10.0), is_backup: false }
+    PathConfig {
+        tcp: Config { isn: 1000, tunes_window: false, ..Config::linux() },
+        cc: Reno::growing(10.0),
+        is_backup: false,
+    }
 }
 
 fn lowest_rtt() -> Box<dyn scheduler::Scheduler> {

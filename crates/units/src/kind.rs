@@ -18,7 +18,6 @@ pub enum Kind {
     },
     /// A whole number of this range, inclusive.
     Whole {
-        /// Least.
         low: u64,
         /// Most; the largest number stands for no limit.
         high: u64,
@@ -29,7 +28,6 @@ pub enum Kind {
     /// One of a few words, each with what it means.
     Described(&'static [(&'static str, &'static str)]),
     Time,
-    /// A time above zero.
     PositiveTime,
     /// A rate above zero.
     Rate,

@@ -61,7 +61,6 @@ impl ParamSpec {
         let default = ParamValue::Number(default);
         ParamSpec { default, ..ParamSpec::new(name, Kind::Number { low, high, unit }, doc) }
     }
-    /// A whole number within `range`.
     pub const fn whole(
         name: &'static str,
         default: u64,
@@ -95,23 +94,19 @@ impl ParamSpec {
     pub const fn by_default(self, default: &'static str) -> ParamSpec {
         ParamSpec { default: ParamValue::Word(default), ..self }
     }
-    /// The same; this word is allowed as well.
     pub const fn or(self, word: &'static str) -> ParamSpec {
         ParamSpec { or: word, ..self }
     }
     pub const fn example(self, example: &'static str) -> ParamSpec {
         ParamSpec { example, ..self }
     }
-    /// The same with a different meaning in the kernel world.
     pub const fn in_kernel(self, kernel: &'static str) -> ParamSpec {
         ParamSpec { kernel, ..self }
     }
 
-    /// The same with a description of the default.
     pub const fn otherwise(self, otherwise: &'static str) -> ParamSpec {
         ParamSpec { otherwise, ..self }
     }
-    /// The same, without effect if other parameters have these values.
     pub const fn idle_with(self, idle_with: &'static [(&'static str, &'static str)]) -> ParamSpec {
         ParamSpec { idle_with, ..self }
     }
@@ -157,7 +152,6 @@ impl ParamSpec {
         }
     }
 
-    /// The allowed values, for lists and error messages.
     pub fn allowed(&self) -> String {
         let or = if self.or.is_empty() { String::new() } else { format!(", or \"{}\"", self.or) };
         format!("{}{or}", self.kind.allowed())

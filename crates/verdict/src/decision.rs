@@ -38,7 +38,6 @@ pub struct Difference {
     pub n: usize,
     /// Those that differ by more than the margin, or that only one has.
     pub noticed: usize,
-    /// How they stand.
     pub relation: Relation,
     /// Estimate of the further runs that would settle an open difference.
     pub more_runs: Option<usize>,

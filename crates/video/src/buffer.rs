@@ -43,7 +43,6 @@ pub enum Cache {
 }
 
 impl Cache {
-    /// Its size in bytes for media of this mean rate.
     pub fn bytes(self, mean_rate: Rate) -> u64 {
         match self {
             Cache::Time(length) => mean_rate.bytes_in(length),

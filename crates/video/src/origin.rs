@@ -36,7 +36,6 @@ pub struct Fate {
 }
 
 impl Origin {
-    /// Fate of attempt number `attempt` for `object`, at `host`.
     pub fn fate(&self, object: ObjectRef, attempt: u32, host: u8, now: Time) -> Fate {
         let ObjectRef { kind, segment, representation } = object;
         let name = format!("origin.{kind:?}.{segment}.{representation}");

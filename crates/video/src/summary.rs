@@ -20,7 +20,6 @@ use screen::{Run, Screen, of_run};
 #[derive(Clone, Copy, Debug)]
 pub struct Stall {
     pub after: Duration,
-    /// How long the picture stood still.
     pub length: Duration,
 }
 
@@ -34,7 +33,6 @@ pub struct Segment {
     pub duration: Duration,
     /// How much of it was shown.
     pub shown: Duration,
-    /// Quality, as far as it was measured.
     pub scores: Scores,
 }
 
@@ -84,7 +82,6 @@ pub struct Summary {
     pub seeking: Duration,
     /// Body bytes that the viewer did not see because they sought or left.
     pub unseen_bytes: u64,
-    /// Media shown at another speed than the normal one.
     pub off_speed: Duration,
 }
 
@@ -197,7 +194,6 @@ impl Summary {
         self.totals.media_played.as_secs_f64()
     }
 
-    /// From pressing play to the first picture.
     pub fn startup_s(&self) -> f64 {
         self.totals.startup.as_secs_f64()
     }

@@ -25,8 +25,6 @@ class Compared(TypedDict, total=False):
 
 
 class Manifest(Compared):
-    """The manifest of a comparison."""
-
     scenario: Document
     scenario_sha256: str
     world: str

@@ -64,7 +64,6 @@ class Judged:
     """A sender against the best one at one criterion, judged on its own, whatever the other criteria say."""
 
     metric: str
-    """The criterion."""
     judged: Literal["better", "worse", "alike", "open"]
     """Proven noticeably better or worse than the best ("better", "worse"), proven not noticeably different ("alike"), or not
     proven ("open")."""

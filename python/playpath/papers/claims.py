@@ -65,7 +65,6 @@ class CheckResult:
     check: Check
     verdict: Verdict
     mean: float
-    """Mean of the quantity."""
     ci95: tuple[float, float] | None
     """None with one seed: then the check is undecided. Of a check with one bound both ends are one-sided."""
     of_mean: float

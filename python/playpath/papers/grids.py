@@ -85,7 +85,7 @@ def _cell_at(ax: Axes, x: float, row: int, fill: str, ink: str, sign: str) -> No
     ax.text(x + 2.5, row + 0.53, sign, ha="center", va="center", fontsize=9, color=ink)
 
 
-def current_senders_grid(scenes: Sequence[Scene], today: CurrentSenders) -> Figure:
+def current_senders_grid(scenes: Sequence[Scene], asked: CurrentSenders) -> Figure:
     """Senders down, scenes across: place, and what the viewer sees."""
     senders = list(dict.fromkeys(sender for scene in scenes for sender in scene.ranker.senders))
     width = 2.1
@@ -98,15 +98,15 @@ def current_senders_grid(scenes: Sequence[Scene], today: CurrentSenders) -> Figu
             ax.add_patch(Rectangle((column, row), 1, 1, fc=fill, ec=GRID, lw=0.8))
             place = f"{scene.decision.ranks[sender]}{sign}"
             ax.text(column + 0.05, row + 0.5, place, va="center", fontsize=10, fontweight="bold", color=ink)
-            text = "\n".join(scene.figures(sender, name) for name in today.shown)
+            text = "\n".join(scene.figures(sender, name) for name in asked.shown)
             ax.text(column + 0.96, row + 0.5, text, va="center", ha="right", fontsize=7.5, color=ink, linespacing=1.15)
     _frame(ax, len(scenes), len(senders))
     ax.xaxis.tick_top()
     ax.set_xticks([c + 0.5 for c in range(len(scenes))], [_wrapped(s.name) for s in scenes], fontsize=9)
     ax.set_yticks([r + 0.5 for r in range(len(senders))], senders, fontsize=9)
     for label in ax.get_yticklabels():
-        label.set_fontstyle("italic" if label.get_text() in today.ours else "normal")
-    shown = " and ".join(metric(name).axis for name in today.shown)
+        label.set_fontstyle("italic" if label.get_text() in asked.ours else "normal")
+    shown = " and ".join(metric(name).axis for name in asked.shown)
     made.supxlabel(
         f"place, {shown}: median (95 % interval), and the mean where it is unlike; italic: not in the paper",
         fontsize=8,

@@ -50,7 +50,6 @@ class Joint:
     positions: np.ndarray
     """(points, parameters), from 0 to 1."""
     points: Sequence[Settings]
-    """The settings at each point."""
     verdicts: Sequence[Mapping[str, Verdict]]
     seeds: int
     share: float

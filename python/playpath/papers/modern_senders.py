@@ -42,20 +42,22 @@ class Scene:
 
 
 def rank_scenes(study: Study, table: pl.DataFrame) -> list[Scene]:
-    """Rank every scene of the study; empty if it has no `today`."""
-    if study.today is None:
+    """Rank every scene of the study; empty if it asks for none."""
+    if study.current_senders is None:
         return []
-    return [_rank(name, select(table, where), study.today) for name, where in study.today.scenes.items()]
+    return [
+        _rank(name, select(table, where), study.current_senders) for name, where in study.current_senders.scenes.items()
+    ]
 
 
-def _rank(name: str, rows: pl.DataFrame, today: CurrentSenders) -> Scene:
-    senders: list[str] = rows[today.column].unique(maintain_order=True).to_list()
+def _rank(name: str, rows: pl.DataFrame, asked: CurrentSenders) -> Scene:
+    senders: list[str] = rows[asked.column].unique(maintain_order=True).to_list()
     if not senders:
         raise ValueError(f"no case of the grid is in the scene {name}")
     seeds = sorted(rows["seed"].unique().to_list())
-    names = [n for n in (*today.criteria, *today.shown) if n in rows.columns and rows[n].is_not_null().any()]
-    values = {s: _columns(select(rows, {today.column: s}), seeds, names) for s in senders}
-    ranker = Ranker(values, [n for n in today.criteria if n in names], is_random=not identical_replicas(values))
+    names = [n for n in (*asked.criteria, *asked.shown) if n in rows.columns and rows[n].is_not_null().any()]
+    values = {s: _columns(select(rows, {asked.column: s}), seeds, names) for s in senders}
+    ranker = Ranker(values, [n for n in asked.criteria if n in names], is_random=not identical_replicas(values))
     decision = ranker.decide()
     return Scene(name, ranker, decision, ranker.verdict)
 
@@ -68,14 +70,14 @@ def _columns(rows: pl.DataFrame, seeds: Sequence[int], names: Sequence[str]) -> 
     return {name: [column[place[s]] if s in place else None for s in seeds] for name, column in columns.items()}
 
 
-def table_rows(scenes: Sequence[Scene], today: CurrentSenders) -> list[list[str]]:
+def table_rows(scenes: Sequence[Scene], asked: CurrentSenders) -> list[list[str]]:
     """Rows of text: scene, the best sender, those alike or open, the figures of the best, the verdict."""
     rows = []
     for scene in scenes:
         others = {s: scene.standing(s) for s in scene.decision.ranking[1:]}
         listed = {kind: [s for s, k in others.items() if k == kind] for kind in ("alike", "open", "behind")}
         shown = "; ".join(
-            f"{metric(n).label} {scene.figures(scene.best, n)} {metric(n).unit}".strip() for n in today.shown
+            f"{metric(n).label} {scene.figures(scene.best, n)} {metric(n).unit}".strip() for n in asked.shown
         )
         best = scene.best if not listed["open"] else f"undecided ({scene.best} leads)"
         rows.append(

@@ -89,7 +89,7 @@ def _check(claim: ClaimResult, check: CheckResult) -> list[str]:
 
 
 def _current_senders(result: StudyResult) -> str:
-    scenes, today = result.scenes, result.study.today
+    scenes, today = result.scenes, result.study.current_senders
     if today is None or not result.is_whole:
         return ""
     rows = [[escape(cell) for cell in row[:-1]] for row in table_rows(scenes, today)]

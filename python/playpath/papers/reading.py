@@ -28,8 +28,8 @@ def study(name: str) -> Study:
         claims=claims,
         figures=[_figure(entry) for entry in data.pop("figure")],
         unstated=[Unstated(**entry) for entry in data.pop("parameter")],
-        today=CurrentSenders(**data.pop("today")),
-        beside=TwoWorlds(cases=grid.side_by_side_cases, **data.pop("beside")),
+        current_senders=CurrentSenders(**data.pop("current_senders")),
+        two_worlds=TwoWorlds(cases=grid.side_by_side_cases, **data.pop("two_worlds")),
         **{part: found for part in _OF_THE_GRID if (found := getattr(grid, part, None))},
         **data,
     )

@@ -46,8 +46,8 @@ def save_figures(result: StudyResult, folder: Path, joint: Joint | None = None) 
 def _figures(result: StudyResult, joint: Joint | None) -> Iterator[tuple[str, Figure]]:
     for spec in result.study.figures:
         yield spec.id, draw(result.ran, spec)
-    if result.scenes and result.study.today is not None:
-        yield "today", current_senders_grid(result.scenes, result.study.today)
+    if result.scenes and result.study.current_senders is not None:
+        yield "today", current_senders_grid(result.scenes, result.study.current_senders)
     if joint is not None:
         yield "joint", joint_grid(joint)
 

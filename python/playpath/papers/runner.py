@@ -74,7 +74,6 @@ class Options:
     """Short media and few seeds: to see that everything works, not to judge the papers."""
     jobs: int | None = None
     world: str = DEFAULT
-    """The world in which the sessions run."""
     settings: Settings = field(default_factory=dict)
     """Unstated parameters at values other than the study's."""
     figures: bool = False
@@ -100,9 +99,7 @@ class StudyResult:
     """Empty if interrupted."""
     seeds: int
     share: float
-    """Share of the media's length that was played."""
     settings: Settings = field(default_factory=dict)
-    """Unstated parameters at values other than the study's."""
     is_whole: bool = True
     """Whether all cases are in the table, not only those that the claims need."""
 
@@ -113,7 +110,6 @@ class StudyResult:
 
     @property
     def table(self) -> pl.DataFrame:
-        """The tidy table."""
         return self.ran.table
 
     @property

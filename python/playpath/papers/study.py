@@ -79,7 +79,6 @@ class Check:
 
     @property
     def cases(self) -> list[Labels]:
-        """The cases that it needs."""
         return self.of.cases + ([] if self.against is None else self.against.cases)
 
     @property
@@ -121,7 +120,6 @@ class Unstated:
     chosen: float | str = ""
     """The value that the study uses, as written in `values`."""
     unit: str = ""
-    """Unit, for axes."""
     source: str = ""
     """The source of the range's bounds: the paper, Linux's values in that year, products sold then."""
 
@@ -201,8 +199,6 @@ class Panel:
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """A figure of the paper."""
-
     id: str
     title: str
     kind: Literal["bars", "lines", "traces"]
@@ -233,7 +229,6 @@ class TwoWorlds:
     cases: Callable[[float], Sequence[Case]]
     """Share of the media's length → cases whose congestion controls have an equivalent in the kernel."""
     metrics: Sequence[str]
-    """The metrics to compare."""
     share: float
     """Share of the media's length."""
     notes: str = ""
@@ -261,11 +256,10 @@ class Study:
     known: Sequence[Settings] = ()
     """Sets (knob → value) found by other searches, which are candidates for the best set in addition to the joint points. Knobs
     that a set does not name have the study's value."""
-    today: CurrentSenders | None = None
-    beside: TwoWorlds | None = None
+    current_senders: CurrentSenders | None = None
+    two_worlds: TwoWorlds | None = None
     """The part that also runs in the kernel world."""
     measure: Measure | None = None
-    """Computes the study's own metrics."""
     trace: Callable[[Mapping[str, Any], Series], dict[str, tuple[list[float], list[float]]]] | None = None
     """Computes thinned series of the first seed of a traced case, for figures: name → (x values, y values)."""
     series: Sequence[str] | None = None

@@ -37,7 +37,7 @@ class SideBySide:
 
     def rows(self) -> list[Named]:
         """A row for each case and metric: the labels that differ, `metric`, and for each world mean, smallest and largest."""
-        spec = self.study.beside
+        spec = self.study.two_worlds
         assert spec is not None
         tables = {world: ran.table for world, ran in self.ran.items()}
         labels = [n for n in self.ran[DEFAULT].labels if tables[DEFAULT][n].n_unique() > 1]
@@ -51,7 +51,7 @@ class SideBySide:
         return rows
 
     def to_dict(self) -> dict[str, object]:
-        spec = self.study.beside
+        spec = self.study.two_worlds
         assert spec is not None
         return {
             "study": self.study.name,
@@ -72,10 +72,10 @@ class SideBySide:
 
 def run_side_by_side(study: Study, options: Options) -> SideBySide:
     """Run the cells that are not in the store, in the simulator and then in `options.world`."""
-    if study.beside is None:
+    if study.two_worlds is None:
         raise InputError(f"study '{study.name}' has no part for the {options.world} world")
     seeds = options.seeds or SEEDS
-    cases = study.beside.cases(study.beside.share)
+    cases = study.two_worlds.cases(study.two_worlds.share)
     ran: dict[str, Ran] = {}
     for world in (DEFAULT, options.world):
         label = f"{world} again" if world in ran else world

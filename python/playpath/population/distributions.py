@@ -47,7 +47,6 @@ def is_distribution(value: Any) -> bool:
 
 
 def read(value: Mapping[str, Any], where: str) -> Distribution:
-    """Read a distribution."""
     kind = next(kind for kind in KINDS if kind in value)
     allowed = (kind, *_EXTRAS.get(kind, _BOUNDS))
     for key in value:

@@ -90,8 +90,6 @@ def rivals_of(sender: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Assumptions:
-    """The assumptions and settings of an inference."""
-
     senders: tuple[str, ...] = CANDIDATES
     """The deployed congestion control, or the candidates for it; over QUIC `cubic/quic`."""
     initial_window: float = 10.0

@@ -75,7 +75,6 @@ class Population:
     base: Scenario
     """The scenario resolved at the first path, for everything that is not drawn."""
     draws: Mapping[str, Distribution]
-    """By setting."""
     units: Sequence[Unit]
     """Links or users; empty if everything is drawn from distributions."""
     paths: int
@@ -120,7 +119,6 @@ class Population:
         return (self.path(index) for index in range(self.paths))
 
     def path(self, index: int) -> DrawnPath:
-        """The path of that number."""
         settings = {key: d.at(self._share(key, index)) for key, d in self.draws.items()}
         if not self.units:
             return DrawnPath(index, index, f"path {index + 1}", 1.0, settings, {})

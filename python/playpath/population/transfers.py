@@ -514,6 +514,5 @@ def check_files(files: Iterable[Path]) -> None:
 
 
 def check_kind(kind: str) -> None:
-    """Refuse unknown kinds of logs."""
     if kind not in KINDS:
         raise unknown_name("kind of log", kind, KINDS)

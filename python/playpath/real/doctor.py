@@ -22,14 +22,11 @@ _CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check."""
-
     area: str
     """What it is needed for."""
     name: str
     is_there: bool
     detail: str
-    """What was found."""
     remedy: str
     """How to get it, in one line; empty if it is there."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _FULL = 0.9
 """A path that is busy for at least this share of the time is called full."""
 _FEW_LOSSES_S = 60.0
-"""Losses rarer than one in so many seconds do not limit a rate."""
+"""Losses rarer than one in so many seconds are called hardly any."""
 _TOP = 0.97
 _DROPS = {"queue_full": "at the full queue", "aqm": "by the queue's AQM", "loss": "at random on the link"}
 _KEPT = 1.25
@@ -100,7 +100,7 @@ def _losses(link: dict[str, Any], flow: dict[str, Any] | None) -> str:
         return ""
     lost, lasted = flow["lost"], flow["lasted"]
     if lost * _FEW_LOSSES_S < lasted:
-        return "hardly any packet was lost: the window, the receiver or the player's requests limited it, not losses"
+        return "hardly any packet was lost"
     drops = {why: link.get(f"dropped_packets.{why}") or 0.0 for why in _DROPS}
     total = sum(drops.values())
     shares = sorted(((n / total, why) for why, n in drops.items() if n > 0), reverse=True) if total else []

@@ -29,7 +29,6 @@ def save(result: Comparison, target: Path) -> None:
 
 
 def save_timelines(result: Comparison, target: Path) -> None:
-    """Write the timelines and their bands, replacing existing ones."""
     timelines = file_names(result.timelines)
     for sender, file in timelines.items():
         result.timelines[sender].save(target / "timelines" / file)

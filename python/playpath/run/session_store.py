@@ -31,7 +31,6 @@ def session_key(scenario: Scenario, name: str) -> str:
 
 
 def session_folder(store: str | Path, scenario: Scenario, name: str, seed: int) -> Path:
-    """The folder for a session of this sender and seed."""
     return Path(store) / f"{slug(name)}-{session_key(scenario, name)}" / str(seed)
 
 

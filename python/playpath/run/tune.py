@@ -29,6 +29,7 @@ from playpath.base.metrics import metric
 from playpath.base.optional import scipy
 from playpath.base.progress import Progress
 from playpath.base.tabular import Json
+from playpath.base.words import listing
 from playpath.results.comparison import Comparison
 from playpath.run.compare import compare
 from playpath.run.own import reference_of
@@ -122,9 +123,14 @@ class Tuning:
 
     @property
     def caveat(self) -> str:
-        """What is to be said if no set scores better than the defaults, or it is not proven on what was held out; otherwise empty."""
+        """What is to be said if no set scores better than the defaults, or if it is proven worse or not proven better on what was held
+        out; otherwise empty.
+        """
         if min(score for _, score in self.history) >= self.default_score - _ROUNDING:
             return ", none of which scores better than the defaults"
+        worse = [c.scenario.name for c in self.held_out if self.sender in c.decision.beaten]
+        if worse:
+            return f"; on what was held out it is proven worse than the defaults: {listing(worse)}"
         is_proven = all(c.ranking[0] == self.sender and c.decision.beaten for c in self.held_out)
         return "" if is_proven else "; on what was held out it is not proven better than the defaults"
 

@@ -79,8 +79,6 @@ class Axis:
 
 @dataclass(frozen=True)
 class Design:
-    """The design of a sweep."""
-
     name: str
     base: Scenario
     """The resolved scenario that is varied."""

@@ -26,8 +26,6 @@ _LATE_S = 30.0
 
 @dataclass
 class Place:
-    """An executor with its properties."""
-
     make: Callable[[], Executor]
     """Makes an executor; called again if the old one broke."""
     workers: int

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from playpath.base.frames import pl
 from playpath.base.words import listing
+from playpath.judge.stats import SIGNIFICANCE
 from playpath.results.effects import WORDS
 
 if TYPE_CHECKING:
     from playpath.sweep.result import SweepResult
 
 
+_NAMED = 3
+"""Winners that the headline names; the others it counts."""
+
+
 def headline(result: SweepResult) -> str:
-    """Which sender wins most often, and at how many points it is decided; or, if senders have choices, the effects of these."""
+    """Which senders win how often, and at how many points it is decided; or, if senders have choices, the effects of these."""
     if not result.is_comparison:
         return f"{result.alone}."
     if result.decisions.is_empty():
@@ -38,15 +44,34 @@ def counts(result: SweepResult) -> dict[str, tuple[int, int, int]]:
 
 def _leader(result: SweepResult) -> str:
     found = counts(result)
-    best, (felt, unfelt, _) = max(found.items(), key=lambda item: item[1])
+    felt = sorted(((wins, sender) for sender, (wins, *_) in found.items() if wins), key=lambda win: -win[0])
     if felt:
-        return f"{best} has the most proven wins that the viewer notices: at {_points(felt)}."
-    if unfelt:
-        return f"No win that a viewer notices is proven; {best} costs the network least, or is alike with the one that does, at {unfelt}."
-    leaders = [sender for sender, (*_, open_) in found.items() if open_ == found[best][2]]
-    if len(leaders) > 1:
-        return f"{listing(leaders)} lead equally often; no win is proven anywhere."
-    return f"{best} leads most often, but no win is proven anywhere."
+        told = listing([f"{sender} at {_points(wins)}" for wins, sender in felt], _NAMED)
+        return f"Proven wins that the viewer notices: {told}.{_by_chance(result)}"
+    if most := max(unfelt for _, unfelt, _ in found.values()):
+        best = [sender for sender, (_, unfelt, _) in found.items() if unfelt == most]
+        least = "costs the network least, or is" if len(best) == 1 else "cost the network least, or are"
+        return (
+            f"No win that a viewer notices is proven; {listing(best)} {least} alike with the one that does, at {most}."
+        )
+    most = max(leads for *_, leads in found.values())
+    best = [sender for sender, (*_, leads) in found.items() if leads == most]
+    if len(best) > 1:
+        return f"{listing(best)} lead equally often; no win is proven anywhere."
+    return f"{best[0]} leads most often, but no win is proven anywhere."
+
+
+def _by_chance(result: SweepResult) -> str:
+    """If chance alone may give as many wins: each point may err, and a sweep has many."""
+    points = result.decisions.filter("is_random")
+    won = points.filter(pl.col("is_decided") & (pl.col("level") == "viewer")).height
+    false = int(SIGNIFICANCE * points.height)
+    if not 0 < won <= false:
+        return ""
+    return (
+        f" So few may be chance: a point names a false winner in at most {100 * SIGNIFICANCE:.0f} % of uses, which is up to {false} of "
+        f"{_points(points.height)}."
+    )
 
 
 def _for_whom(result: SweepResult) -> str:

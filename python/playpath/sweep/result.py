@@ -33,7 +33,6 @@ from playpath.sweep.worker import KEYS
 class SweepResult(Tabular):
     name: str
     base: Scenario
-    """The scenario that was varied."""
     keys: list[str]
     """The settings that vary."""
     table: pl.DataFrame
@@ -136,7 +135,6 @@ class SweepResult(Tabular):
         return {point: frozenset(s for s, place in found.items() if place[0] == 1) for point, found in places.items()}
 
     def ranker(self, point: int) -> Ranker:
-        """The ranker of a point."""
         return self._ranker(self.table.filter((pl.col("point") == point) & pl.col("error").is_null()))
 
     def _ranker(self, group: pl.DataFrame) -> Ranker:

@@ -182,11 +182,9 @@ pub(crate) const LOSS_GUARD: ParamSpec = ParamSpec::flag(
 pub(crate) const MAX_CWND: ParamSpec =
     ParamSpec::number("max_cwnd", 1e5, (10.0, 1e7), "packets", "upper clamp of the law");
 
-/// Smallest window of the law.
 const MIN_CWND: f64 = 2.0;
 /// Application parameters are claims of a client: no video is faster than this (1 Gbit/s), no buffer larger (1 GB).
 pub(crate) const MAX_VIDEO_BITS_PER_SEC: f64 = 1e9;
-/// See [`MAX_VIDEO_BITS_PER_SEC`].
 pub(crate) const MAX_PLAYOUT_BUFFER_BYTES: u64 = 1_000_000_000;
 
 /// The part in which a member of the family differs.

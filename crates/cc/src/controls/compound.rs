@@ -62,7 +62,6 @@ const ZETA: ParamSpec =
 const LOW_WINDOW: ParamSpec =
     ParamSpec::number("low_window", 38.0, (0.0, 1000.0), "packets", "Reno below this window (38 to 41 published)");
 
-/// The eBPF control.
 static LAW: Law = Law {
     name: "compound",
     family: "compound",

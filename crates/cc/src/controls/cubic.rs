@@ -75,7 +75,6 @@ pub struct Cubic {
     law: Law,
 }
 
-/// Algorithm of growth and reduction.
 #[derive(Clone, Debug)]
 enum Law {
     Rfc(RfcGrowth),

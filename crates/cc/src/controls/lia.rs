@@ -28,7 +28,6 @@ pub static ENTRY: Entry = Entry {
     build: |params, initial_window| Box::new(Coupled::new(Lia, params, initial_window)),
 };
 
-/// The eBPF control.
 static LAW: Law =
     Law { name: "lia", family: "coupled", summary: ENTRY.summary, slots: &[], phases: PHASES, details: LAW_DETAILS };
 

@@ -44,7 +44,6 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// The eBPF control.
 static LAW: Law =
     Law { name: "olia", family: "coupled", summary: ENTRY.summary, slots: &[], phases: PHASES, details: LAW_DETAILS };
 

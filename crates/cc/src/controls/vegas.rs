@@ -64,7 +64,6 @@ const BASE_RTT: ParamSpec = ParamSpec::word(
 .since("0.2");
 const GUARDED: &str = "guarded";
 
-/// The eBPF control.
 static LAW: Law = Law {
     name: "vegas",
     family: "vegas",

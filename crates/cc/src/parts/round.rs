@@ -19,7 +19,6 @@ pub struct RttRounds {
 }
 
 impl RttRounds {
-    /// Before the first sample.
     pub const NEW: RttRounds = RttRounds { base_rtt: Duration::MAX, round: RttRound::NEW };
 
     pub fn take(&mut self, event: &Ack) {
@@ -90,7 +89,6 @@ pub struct RttRound {
 }
 
 impl RttRound {
-    /// A round without samples.
     pub const NEW: RttRound = RttRound { min: Duration::MAX, sum: Duration::ZERO, count: 0 };
 
     pub fn take(&mut self, rtt: Duration) {

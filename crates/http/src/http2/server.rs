@@ -64,7 +64,6 @@ impl Server {
         self.streams.retain(|known| known.id != stream);
     }
 
-    /// `WINDOW_UPDATE` of a stream, or of the connection.
     pub fn handle_window_update(&mut self, stream: Option<RequestId>, bytes: u64) {
         match stream {
             None => self.window += bytes,

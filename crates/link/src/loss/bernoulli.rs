@@ -17,7 +17,6 @@ use playpath_units::random::Stream;
 use playpath_units::{Kind, Ratio, Time};
 
 config! {
-    /// Parameters of independent loss.
     BernoulliConfig {
         loss: Ratio = text("0 %", Kind::Share), "chance to lose a packet";
     }

@@ -9,7 +9,6 @@ use playpath_units::{Params, Time};
 
 pub(crate) trait LossProcess: Sized {
     type Config: Config;
-    /// Name, text, reference.
     const ABOUT: About;
     /// A model at its start, drawing from `stream`.
     fn new(config: &Self::Config, stream: Stream) -> Self;
@@ -36,7 +35,6 @@ macro_rules! losses {
         #[derive(Clone, Debug, Default, PartialEq)]
         #[allow(missing_docs, reason = "each is named after its model")]
         pub enum LossConfig {
-            /// Nothing is lost.
             #[default]
             None,
             $($model($config),)+
@@ -49,7 +47,6 @@ macro_rules! losses {
                     $(LossConfig::$model(_) => $model::ABOUT.name,)+
                 }
             }
-            /// Every setting, for a resolved scenario.
             pub fn params(&self) -> Params {
                 match self {
                     LossConfig::None => Params::defaults(&[]),

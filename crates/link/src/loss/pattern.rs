@@ -16,7 +16,6 @@ use std::fmt;
 use std::sync::Arc;
 
 config! {
-    /// Parameters of a recorded sequence.
     PatternConfig {
         file: Arc<LossPattern> = text("0", Kind::File), "which packets are lost: 0 and 1, one per packet; or \"length N\" and packet numbers, one per line";
     }

@@ -23,7 +23,6 @@ use playpath_units::{Params, Time};
 /// the store, which counts it.
 pub(crate) trait QueueDiscipline: Sized {
     type Config: Config;
-    /// Name, text, reference.
     const ABOUT: About;
     /// A queue in front of `link`. Values are checked against their declaration before; errors: what does not fit the link.
     fn new(config: &Self::Config, link: LinkFacts, stream: Stream) -> Result<Self, LinkError>;
@@ -109,7 +108,6 @@ macro_rules! queues {
                     $(QueueConfig::$managed(_) => $managed::ABOUT.name,)+
                 }
             }
-            /// Every setting, for a resolved scenario.
             pub fn params(&self) -> Params {
                 match self {
                     QueueConfig::$plain(config) => config.params(),

@@ -50,7 +50,6 @@ impl OpportunityTrace {
         Ok(OpportunityTrace { opportunities: joined, cumulative, period })
     }
 
-    /// (time since the start of a lap, bytes), times strictly rising.
     pub fn opportunities(&self) -> &[(Duration, u64)] {
         &self.opportunities
     }

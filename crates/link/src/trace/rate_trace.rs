@@ -35,7 +35,6 @@ impl RateTrace {
         RateTrace { latencies: if are_all_zero { Vec::new() } else { latencies }, ..self }
     }
 
-    /// (start since the start of a lap, rate), starts strictly rising, the first at zero.
     pub fn steps(&self) -> &[(Duration, Rate)] {
         &self.steps
     }

@@ -78,7 +78,6 @@ struct Stream {
     http: Http,
     /// Bytes of the body that `content-length` announces and no frame has brought yet.
     announced: Option<u64>,
-    /// The client has ended it.
     is_ended: bool,
     asked: Time,
     access: Option<Access>,

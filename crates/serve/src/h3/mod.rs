@@ -20,11 +20,8 @@ pub const NO_ERROR: u64 = 0x100;
 const STREAM_CREATION_ERROR: Broken = Broken(0x103);
 const CLOSED_CRITICAL_STREAM: Broken = Broken(0x104);
 const FRAME_UNEXPECTED: Broken = Broken(0x105);
-/// H3_FRAME_ERROR.
 pub const FRAME_ERROR: Broken = Broken(0x106);
-/// H3_EXCESSIVE_LOAD.
 pub const EXCESSIVE_LOAD: Broken = Broken(0x107);
-/// H3_ID_ERROR.
 pub const ID_ERROR: Broken = Broken(0x108);
 const SETTINGS_ERROR: Broken = Broken(0x109);
 const MISSING_SETTINGS: Broken = Broken(0x10a);

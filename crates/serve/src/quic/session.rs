@@ -186,7 +186,6 @@ impl Session {
         })
     }
 
-    /// Pass the parameters of the video to the congestion control.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.endpoint.set_app_parameters(now, parameters);
         self.app_parameters = Some(parameters);

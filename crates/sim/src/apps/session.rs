@@ -65,7 +65,6 @@ struct Read {
     has_left: bool,
 }
 
-/// [`Network::write`] or [`Network::write_on_notice`].
 type Write = fn(&mut Network, FlowId, End, u64) -> u64;
 
 struct HttpConnection {
@@ -292,7 +291,6 @@ impl VideoSession {
         }
     }
 
-    /// Cut the session: the run ends before the video.
     pub fn cut(&mut self, net: &mut Network) {
         self.is_cut = true;
         self.stop(net);
@@ -328,7 +326,6 @@ impl VideoSession {
         self.rearm(net);
     }
 
-    /// Arms the timer for the earliest deadline.
     fn rearm(&mut self, net: &mut Network) {
         let change = self.changes.first().copied().unwrap_or(Time::MAX);
         let due = self.player.poll_timeout().min(self.next_write).min(change).min(self.stop_at);

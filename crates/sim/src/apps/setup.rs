@@ -12,7 +12,6 @@ pub struct FlowSetup {
     pub routes: Routes,
     /// Keys of MPTCP connections.
     pub random: Stream,
-    /// Flows opened so far.
     pub opened: u32,
 }
 

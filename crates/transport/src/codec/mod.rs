@@ -38,7 +38,6 @@ pub struct Envelope {
     pub destination: SocketAddr,
     /// Shift of the window field; not applied to SYN segments (RFC 7323 §2.2).
     pub window_scale: u8,
-    /// IPv4 identification.
     pub identification: u16,
 }
 
@@ -141,9 +140,7 @@ pub fn decode(packet: &[u8], window_scale: u8) -> Result<(Segment, Packet<'_>), 
 /// An IP packet of TCP or UDP, read in place. Lengths have been checked, checksums have not.
 #[derive(Clone, Debug)]
 pub struct Packet<'a> {
-    /// Sender's address and port.
     pub source: SocketAddr,
-    /// Receiver's address and port.
     pub destination: SocketAddr,
     pub protocol: u8,
     pub header_bytes: usize,

@@ -34,8 +34,9 @@ pub(super) enum Failure {
     None,
     /// MP_FAIL was sent so often, and is sent again then.
     Reported { data_seq: u64, again: Time, count: u32 },
-    /// The peer's MP_FAIL was answered: an infinite mapping is owed until this offset of the subflow is acknowledged.
-    Answered { data_seq: u64, owed_to: u64 },
+    /// Plain TCP after mapped data was sent, to a peer's MP_FAIL with this number as answer: an infinite mapping is owed until this offset
+    /// of the subflow is acknowledged.
+    Owed { data_seq: u64, owed_to: u64 },
 }
 
 /// The sum over the pseudo-header of RFC 8684 §3.3.1 and the data; `rest` is zero to make a checksum, the checksum to test it.
@@ -144,17 +145,17 @@ impl MptcpConnection {
     #[cold]
     pub(super) fn take_fail(&mut self, now: Time, path: usize, data_seq: u64) {
         // A stranger would have to guess 64 bits.
-        if data_seq.wrapping_sub(self.own_zero) > self.level.written() {
+        let end = self.level.written() + u64::from(self.level.is_closing());
+        if data_seq.wrapping_sub(self.own_zero) > end {
             return;
         }
         match self.failure {
             Failure::Reported { .. } => self.fall_back(now), // the answer
-            Failure::Answered { data_seq, .. } => self.signal(0, MptcpOption::Fail { data_seq }), // it was lost
+            Failure::Owed { data_seq, .. } => self.signal(0, MptcpOption::Fail { data_seq }), // it was lost
             Failure::None if self.is_fallback => {}
             Failure::None if self.is_contiguous(path) => {
-                let (data_seq, owed_to) = (self.data_ack_field(), self.next_new_offset());
-                self.failure = Failure::Answered { data_seq, owed_to };
-                self.signal(0, MptcpOption::Fail { data_seq });
+                self.owe_infinite_mapping();
+                self.signal(0, MptcpOption::Fail { data_seq: self.data_ack_field() });
                 self.fall_back(now);
             }
             Failure::None => self.drop_path(path),
@@ -169,9 +170,25 @@ impl MptcpConnection {
         }
     }
 
+    /// Options do not pass, or the peer knows none (§3.7). What was mapped goes on as plain TCP if that is the same stream.
+    #[cold]
+    pub(super) fn fall_back_without_options(&mut self, now: Time) {
+        if !self.is_contiguous(0) {
+            return self.drop_path(0);
+        }
+        if self.level.has_outstanding() {
+            self.owe_infinite_mapping();
+        }
+        self.fall_back(now);
+    }
+
+    fn owe_infinite_mapping(&mut self) {
+        self.failure = Failure::Owed { data_seq: self.data_ack_field(), owed_to: self.next_new_offset() };
+    }
+
     /// The infinite mapping carried by segments with payload until it is acknowledged: it begins at the first unacknowledged offset.
     pub(super) fn infinite_mapping(&self) -> MptcpOption {
-        let Failure::Answered { owed_to, .. } = self.failure else { return MptcpOption::None };
+        let Failure::Owed { owed_to, .. } = self.failure else { return MptcpOption::None };
         let acknowledged = self.subflows[0].tcp.as_ref().map_or(0, Connection::acknowledged_offset);
         if acknowledged > owed_to {
             return MptcpOption::None;
@@ -226,6 +243,12 @@ impl MptcpConnection {
         !self.is_fallback && self.failure == Failure::None
     }
 
+    /// MP_FAIL waits for its answer. Until then the data level gives out nothing: what it sent twice would be twice in the plain stream.
+    #[inline]
+    pub(super) fn awaits_fallback(&self) -> bool {
+        matches!(self.failure, Failure::Reported { .. })
+    }
+
     fn keep_path_0(&mut self) {
         (1..self.subflows.len()).for_each(|path| self.drop_path(path));
     }
@@ -257,6 +280,9 @@ impl MptcpConnection {
         self.subflows.touch(0).set_verifying(false);
         self.level.pass_to_tcp();
         self.take_data(now, 0);
+        if self.subflow(0).is_some_and(Connection::has_peer_closed) {
+            self.end_plain_stream(now); // it came while MP_FAIL waited for its answer
+        }
     }
 }
 

@@ -28,6 +28,7 @@ impl MptcpConnection {
     ) -> MptcpConnection {
         assert!((1..=MAX_PATHS).contains(&paths.len()), "{} paths; 1 to {MAX_PATHS} are possible", paths.len());
         let mss = paths.iter().map(|p| p.tcp.mss).max().unwrap_or(0);
+        let receiver = DataReceiver::new(config.receive_buffer, mss, paths[0].tcp.tunes_window);
         let subflows: Vec<_> = paths.into_iter().zip(0..).map(|(path, index)| Subflow::new(path, index)).collect();
         let idle = Sibling {
             cwnd: 1.0,
@@ -54,7 +55,7 @@ impl MptcpConnection {
             reads_backlog,
             level,
             subflows: Subflows::new(subflows, siblings),
-            receiver: DataReceiver::new(&config, mss),
+            receiver,
             addresses: Vec::new(),
             unechoed: 0,
             announce_at: Time::MAX,
@@ -80,6 +81,7 @@ impl MptcpConnection {
             mss: config.mss.saturating_sub(option_bytes(&config)).max(1),
             send_buffer: u64::MAX / 4,
             receive_buffer: UNLIMITED,
+            tunes_window: self.receiver.is_tuned(),
             flow_control: FlowControl::Above,
             handshake: Handshake::Full, // keys travel in it
             nagle: false,               // the scheduler decides when a segment leaves

@@ -65,8 +65,6 @@ pub struct MptcpConfig {
     pub send_buffer: u64,
     /// Bytes held for the reader, in order or not.
     pub receive_buffer: u64,
-    /// The window starts small and grows with the data read, up to the buffer, as in Linux.
-    pub has_tuned_window: bool,
     /// The controls read their siblings.
     pub is_coupled: bool,
     /// Data has checksums whether the peer asks for them or not; the owner of the bytes [makes](checksums) them.
@@ -259,7 +257,6 @@ impl MptcpConnection {
             + self.subflows.iter().filter_map(|s| s.tcp.as_ref()).map(Connection::unsent_bytes).sum::<u64>()
     }
 
-    /// Bytes in order and not read.
     pub fn readable(&self) -> u64 {
         self.receiver.readable()
     }
@@ -365,25 +362,20 @@ impl MptcpConnection {
     pub fn log_switches(&mut self) {
         self.level.set_watch(Watch::Switches);
     }
-    /// The oldest switch not yet taken.
     pub fn poll_switch(&mut self) -> Option<Switch> {
         self.level
             .poll_event()
             .and_then(|event| if let LevelEvent::Switch(switch) = event { Some(switch) } else { None })
     }
-    /// Time that data has waited behind a gap at the data level, up to `now`.
     pub fn hol_blocking_time(&self, now: Time) -> Duration {
         self.receiver.arrivals.blocked_time(now)
     }
-    /// Bytes held behind a gap at the data level.
     pub fn out_of_order_bytes(&self) -> u64 {
         self.receiver.arrivals.out_of_order_bytes()
     }
-    /// One past the last data offset that the peer may send.
     pub fn window_end(&self) -> u64 {
         self.receiver.edge()
     }
-    /// Most bytes held behind a gap so far.
     pub fn max_out_of_order_bytes(&self) -> u64 {
         self.receiver.arrivals.max_out_of_order()
     }
@@ -391,7 +383,6 @@ impl MptcpConnection {
     pub fn token(&self) -> u32 {
         keys::token(self.config.key)
     }
-    /// Data before this offset will not be retransmitted on any subflow.
     pub fn needed_from(&self) -> u64 {
         let held = self.subflows.iter().filter_map(|subflow| subflow.sent.first_data());
         held.fold(self.level.bytes_acked(), u64::min)

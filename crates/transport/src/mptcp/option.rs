@@ -32,7 +32,6 @@ pub enum MptcpOption {
     },
     JoinSynAck {
         address_id: u8,
-        /// Use only if no other subflow works.
         is_backup: bool,
         /// First 64 bits of the HMAC.
         mac: u64,
@@ -70,10 +69,7 @@ pub enum MptcpOption {
     /// REMOVE_ADDR (§3.4.2).
     RemoveAddress { address_id: u8 },
     /// MP_PRIO (§3.3.8).
-    Priority {
-        /// Use this subflow only if no other works.
-        is_backup: bool,
-    },
+    Priority { is_backup: bool },
     /// MP_FAIL (§3.7).
     Fail {
         /// Data sequence number where it failed.

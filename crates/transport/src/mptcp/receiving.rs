@@ -13,8 +13,8 @@
 //!
 //! Units: data offsets; the DATA_FIN counts one. Tested by `tests/mptcp.rs`.
 
+use super::MAX_PATHS;
 use super::level::Arrivals;
-use super::{MAX_PATHS, MptcpConfig};
 use crate::tcp::receiver::AutoTuning;
 use playpath_units::{Duration, Time};
 
@@ -39,9 +39,9 @@ pub(crate) struct DataReceiver {
 }
 
 impl DataReceiver {
-    pub fn new(config: &MptcpConfig, mss: u32) -> DataReceiver {
-        let buffer = config.receive_buffer;
-        let mut tuning = config.has_tuned_window.then(|| AutoTuning::new(mss, buffer));
+    /// `is_tuned`: the window starts small and grows with the data read, up to the `buffer`, as in Linux.
+    pub fn new(buffer: u64, mss: u32, is_tuned: bool) -> DataReceiver {
+        let mut tuning = is_tuned.then(|| AutoTuning::new(mss, buffer));
         tuning.iter_mut().for_each(|tuning| tuning.follow(Duration::ZERO, true));
         let advertised = tuning.as_ref().map_or(buffer, |tuning| tuning.window(0, 0));
         DataReceiver {
@@ -72,6 +72,10 @@ impl DataReceiver {
         }
     }
 
+    /// The window follows what is read; so does that of each subflow.
+    pub fn is_tuned(&self) -> bool {
+        self.tuning.is_some()
+    }
     /// Payload of a full segment.
     pub fn mss(&self) -> u32 {
         self.mss

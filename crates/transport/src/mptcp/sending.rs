@@ -25,7 +25,11 @@ impl MptcpConnection {
                 }
                 self.subflows.settle(path);
             }
-            let given = if self.is_fallback { self.feed_plain() } else { self.level.schedule(now, &mut self.subflows) };
+            let given = match self.is_fallback {
+                true => self.feed_plain(),
+                false if self.awaits_fallback() => return None,
+                false => self.level.schedule(now, &mut self.subflows),
+            };
             if given.is_none() && !(self.level.is_fin_due() && self.send_data_fin(now)) {
                 return None;
             }
@@ -98,6 +102,9 @@ impl MptcpConnection {
 
     #[cold]
     fn send_signal(&mut self, now: Time, path: usize, out: &mut Segment) -> bool {
+        if self.owes_keys() {
+            return false;
+        }
         let (subflow, at) = self.subflows.touch_at(now, path);
         let (true, Some(tcp)) = (subflow.is_ready(), &mut subflow.tcp) else { return false };
         let Some(option) = subflow.signals.pop_front() else { return false };
@@ -111,11 +118,16 @@ impl MptcpConnection {
         has_ack
     }
 
+    /// A client whose keys may not have arrived: no other option goes before them (RFC 8684 §3.1).
+    fn owes_keys(&self) -> bool {
+        self.is_client && !self.is_confirmed && !self.is_fallback
+    }
+
     /// All data has been given out: the DATA_FIN, where the data level says, or on any path that is not gone.
     #[cold]
     fn send_data_fin(&mut self, now: Time) -> bool {
-        if self.is_fallback || (self.is_client && !self.is_confirmed) {
-            return false; // the keys go first
+        if self.is_fallback || self.owes_keys() {
+            return false;
         }
         let Some(usable) = self.level.fin_path(&mut self.subflows) else { return false };
         let srtt = |path: &usize| self.subflows[*path].tcp.as_ref().map_or(Duration::MAX, |tcp| tcp.srtt());

@@ -49,11 +49,11 @@ impl MptcpConnection {
     /// Act on a segment's options. `false`: the segment is not for a subflow of this connection.
     #[inline]
     pub(super) fn take_options(&mut self, now: Time, path: usize, segment: &Segment) -> bool {
+        if self.peer_key.is_none() && !may_precede_keys(segment) {
+            return false; // as if lost: TCP sends it again after them
+        }
         if !matches!(segment.mptcp, MptcpOption::Dss { .. }) {
             return self.take_rare_option(now, path, segment);
-        }
-        if self.peer_key.is_none() {
-            return false; // the keys have not arrived: as if lost, TCP sends it again after them
         }
         self.take_dss(now, path, segment) && self.subflows[path].tcp.is_some()
     }
@@ -95,7 +95,7 @@ impl MptcpConnection {
                 self.take_fail(now, path, data_seq)
             }
             MptcpOption::Priority { is_backup } => self.subflows.touch(path).is_backup = is_backup,
-            MptcpOption::None => self.take_plain(path, segment),
+            MptcpOption::None => self.take_plain(now, path, segment),
             _ => {}
         }
         self.subflows[path].tcp.is_some()
@@ -107,11 +107,7 @@ impl MptcpConnection {
             match event {
                 Event::Connected => self.on_connected(now, path),
                 Event::Reset => self.retire_subflow(path),
-                Event::PeerClosed if self.is_fallback => {
-                    let end = self.receiver.arrivals.next();
-                    self.receiver.arrivals.insert_fin(now, end);
-                    self.raise(Event::PeerClosed);
-                }
+                Event::PeerClosed if self.is_fallback => self.end_plain_stream(now),
                 Event::Closed => {
                     self.subflows.touch(path).stage = Stage::Dead;
                     if self.is_fallback {
@@ -309,16 +305,23 @@ impl MptcpConnection {
     }
 
     /// A segment without option where one must be: the peer, or something between, knows no MPTCP (RFC 8684 §3.7).
-    fn take_plain(&mut self, path: usize, segment: &Segment) {
+    fn take_plain(&mut self, now: Time, path: usize, segment: &Segment) {
         let is_syn = segment.flags.contains(Flags::SYN);
         let is_alone = path == 0 && self.subflows[1..].iter().all(|s| matches!(s.stage, Stage::Idle | Stage::Dead));
         let is_handshake =
             is_syn || self.peer_key.is_none() || (!self.is_confirmed && segment.flags.contains(Flags::ACK));
         if is_alone && is_handshake && !self.is_fallback && !segment.flags.contains(Flags::RST) {
-            self.is_fallback = true;
-            self.announce_at = Time::MAX;
-            self.subflows.touch(0).set_verifying(false);
+            self.fall_back_without_options(now);
             self.level.widen(segment.window.into());
+        }
+    }
+
+    /// Plain TCP's FIN arrived, and all before it.
+    #[cold]
+    pub(super) fn end_plain_stream(&mut self, now: Time) {
+        let end = self.receiver.arrivals.next();
+        if self.receiver.arrivals.insert_fin(now, end) {
+            self.raise(Event::PeerClosed);
         }
     }
 
@@ -352,6 +355,13 @@ impl MptcpConnection {
             self.open_active(now, index);
         }
     }
+}
+
+/// Whether a segment is for a subflow that does not know the peer's key yet.
+#[cold]
+fn may_precede_keys(segment: &Segment) -> bool {
+    let is_for_tcp = segment.flags.intersects(Flags::SYN.with(Flags::RST));
+    is_for_tcp || matches!(segment.mptcp, MptcpOption::Capable { .. } | MptcpOption::None)
 }
 
 /// Forty bytes of options: SACK blocks give way to MPTCP's, and accurate ECN's to these.

@@ -8,9 +8,9 @@ use playpath_cc::CongestionControl;
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// Configuration of a path for a subflow.
 pub struct PathConfig {
-    /// TCP settings; `mss` is reduced by the size of the DSS option, buffers are those of the connection.
+    /// TCP settings; `mss` is reduced by the size of the DSS option, buffers are those of the connection, and path 0 says for all whether
+    /// the window is tuned.
     pub tcp: Config,
     pub cc: Box<dyn CongestionControl>,
     /// Use only if no other path works.

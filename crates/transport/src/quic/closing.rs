@@ -9,7 +9,6 @@ use super::sending::Contents;
 use super::{Connection, Event, Reason};
 use playpath_units::{Duration, Time};
 
-/// State of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Open,
@@ -24,7 +23,6 @@ pub(crate) enum State {
     Draining {
         until: Time,
     },
-    /// Final state.
     Closed,
 }
 

@@ -87,7 +87,6 @@ impl Driven {
     pub fn control(&self) -> &dyn CongestionControl {
         self.path.control()
     }
-    /// Set the application's parameters of the video.
     pub fn set_app_parameters(&mut self, parameters: AppParameters) {
         self.path.set_app_parameters(self.now, parameters);
     }
@@ -201,7 +200,6 @@ impl Driven {
         self.path.undo(self.now);
     }
 
-    /// Report the ACK to the control.
     fn report_ack(&mut self) {
         self.has_ended = false;
         let newly_lost = std::mem::take(&mut self.newly_lost);

@@ -114,7 +114,6 @@ impl Connection {
         self.announcements.queue.push_back(frame);
     }
 
-    /// Remove a frame that is no longer needed.
     pub fn withdraw(&mut self, frame: Frame) {
         self.announcements.withdraw(frame);
     }

@@ -114,13 +114,11 @@ impl Handshake {
     pub fn external(tls: Tls) -> Handshake {
         Handshake { is_external: true, ..Handshake::new(false, tls) }
     }
-    /// Install keys of `space`, for sending or receiving.
     pub fn install(&mut self, space: Space, sends: bool, receives: bool) {
         let keys = &mut self.keys[space as usize];
         *keys = Keys { sends: keys.sends || sends, receives: keys.receives || receives };
         self.note_end();
     }
-    /// Set whether there are keys of 0-RTT packets.
     pub fn set_early_keys(&mut self, has_keys: bool) {
         self.has_early_keys = has_keys;
     }
@@ -139,7 +137,6 @@ impl Handshake {
             Space::Data => (self.is_client && self.has_early_keys).then_some(Kind::ZeroRtt),
         }
     }
-    /// Whether there are keys for such a packet.
     pub fn receives(&self, kind: Kind) -> bool {
         match kind {
             Kind::ZeroRtt => !self.is_client && self.has_early_keys,
@@ -156,7 +153,6 @@ impl Handshake {
     pub fn has(&self, space: Space) -> bool {
         self.keys[space as usize].sends
     }
-    /// It is confirmed, and the keys of its spaces are gone: only the data's has anything any more.
     pub fn is_over(&self) -> bool {
         self.is_over
     }

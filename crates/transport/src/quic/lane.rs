@@ -188,7 +188,6 @@ impl Queue {
     pub fn begin_packet(&mut self) {
         self.carriers = UNDECIDED;
     }
-    /// Other paths that carry the frames of the packet just built.
     pub fn carriers(&self) -> u32 {
         if self.carriers == UNDECIDED { 0 } else { self.carriers }
     }

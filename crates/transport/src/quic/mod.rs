@@ -175,11 +175,9 @@ impl Connection {
     pub fn send_space(&self, id: u64) -> u64 {
         self.streams.send_space(id, &self.config)
     }
-    /// The stream takes bytes, or will when its buffer has room.
     pub fn is_writable(&self, id: u64) -> bool {
         self.streams.is_writable(id)
     }
-    /// No more will be written to a stream.
     pub fn finish(&mut self, id: u64) {
         self.streams.finish(id);
     }
@@ -203,11 +201,9 @@ impl Connection {
     pub fn peer_may_open(&self) -> u64 {
         self.streams.peer_may_open()
     }
-    /// When a stream's data goes among others'.
     pub fn set_priority(&mut self, id: u64, priority: Priority) {
         self.streams.set_priority(id, priority);
     }
-    /// Bytes in order that wait for the reader.
     pub fn readable(&self, id: u64) -> u64 {
         self.streams.readable(id)
     }
@@ -222,7 +218,6 @@ impl Connection {
         self.is_settled &= !self.streams.has_frames();
         bytes
     }
-    /// Set the application's parameters of the video for the control.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.renewal.iter_mut().for_each(|renewal| renewal.app_parameters = Some(parameters));
         self.lane.path.set_app_parameters(now, parameters);
@@ -239,7 +234,6 @@ impl Connection {
     pub(crate) fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
-    /// The next event since the last call.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -273,7 +267,6 @@ impl Connection {
     pub fn sends_early_data(&self) -> bool {
         self.is_client && self.config.tls.resumption == config::Resumption::EarlyData
     }
-    /// Whether the connection is over.
     pub fn is_closed(&self) -> bool {
         self.state == State::Closed
     }

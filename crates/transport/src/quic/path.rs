@@ -472,7 +472,6 @@ impl Path {
         self.packets_out -= packets;
     }
 
-    /// A packet is lost.
     pub fn on_lost(&mut self, now: Time, sent: &Sent, offset: u64) {
         if !sent.is_in_flight {
             return;

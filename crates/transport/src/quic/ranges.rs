@@ -13,7 +13,6 @@ use std::ops::Range;
 pub struct RangeSet {
     /// The last one, in its place; empty if there is none. Most sets have no other, and need no further line of the processor's cache.
     last: Range<u64>,
-    /// Those below.
     below: Vec<Range<u64>>,
 }
 
@@ -137,7 +136,6 @@ impl RangeSet {
     pub fn is_empty(&self) -> bool {
         self.last.is_empty()
     }
-    /// Forget all below `bound`.
     #[inline]
     pub fn forget_below(&mut self, bound: u64) {
         if self.below.is_empty() && bound < self.last.end {

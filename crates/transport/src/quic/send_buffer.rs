@@ -19,7 +19,6 @@ impl SendBuffer {
     pub fn write(&mut self, bytes: u64) {
         self.written += bytes;
     }
-    /// Drop unsent bytes.
     pub fn drop_unsent(&mut self) {
         self.written = self.next;
     }

@@ -30,7 +30,6 @@ enum May {
     },
 }
 
-/// Contents of a packet.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Contents {
     is_eliciting: bool,

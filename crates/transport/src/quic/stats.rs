@@ -9,10 +9,8 @@ use playpath_units::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Stats {
-    /// Datagrams sent.
     pub datagrams_sent: u64,
     pub wire_bytes_sent: u64,
-    /// Datagrams received.
     pub datagrams_received: u64,
     pub data_packets_sent: u64,
     /// Bytes of streams sent, again included.

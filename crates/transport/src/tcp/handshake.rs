@@ -29,7 +29,6 @@ pub(crate) enum State {
     Closed,
 }
 
-/// The negotiated features.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Features {
     pub sack: bool,
@@ -37,7 +36,6 @@ pub(crate) struct Features {
     pub ecn: bool,
     /// Accurate ECN: the peers count marks (RFC 9768).
     pub counts_marks: bool,
-    /// Payload bytes of a full segment.
     pub mss: u32,
     pub detection: LossDetection,
     pub recovery: Recovery,

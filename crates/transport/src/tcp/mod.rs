@@ -33,7 +33,6 @@ pub(crate) use sender::Phase;
 use sender::Sender;
 use std::sync::Arc;
 
-/// Events for the owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Event {
@@ -187,7 +186,6 @@ impl Connection {
         self.sender.stream().unsent()
     }
 
-    /// Bytes in order and not read.
     pub fn readable(&self) -> u64 {
         self.receiver.readable()
     }
@@ -224,7 +222,6 @@ impl Connection {
         }
     }
 
-    /// Set the application's parameters of the video.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.sender.set_app_parameters(now, parameters);
     }
@@ -237,7 +234,6 @@ impl Connection {
         }
     }
 
-    /// Counters since the start.
     pub fn stats(&self) -> Stats {
         Stats {
             segments_sent: self.segments_sent,
@@ -250,7 +246,6 @@ impl Connection {
         }
     }
 
-    /// The settings that the endpoint was made with.
     pub fn config(&self) -> &Config {
         self.sender.config()
     }
@@ -274,7 +269,6 @@ impl Connection {
         self.rfc_state_name()
     }
 
-    /// State of this subflow for the coupled controllers of its siblings.
     pub fn sibling(&self) -> Sibling {
         Sibling { established: self.state == State::Established, ..self.sender.sibling() }
     }

@@ -14,16 +14,13 @@ pub struct Stats {
     pub data_segments_sent: u64,
     /// Payload bytes sent, retransmissions included.
     pub data_bytes_sent: u64,
-    /// Data segments retransmitted.
     pub retransmitted_packets: u64,
-    /// Payload bytes retransmitted.
     pub retransmitted_bytes: u64,
     pub rto_count: u64,
     pub fast_recoveries: u64,
     pub ecn_reductions: u64,
     /// Packets that the peer reported as marked (accurate ECN).
     pub packets_marked: u64,
-    /// Tail loss probes sent.
     pub tlp_probes: u64,
     pub spurious_undos: u64,
     pub dsacks_received: u64,

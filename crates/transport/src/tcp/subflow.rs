@@ -37,7 +37,6 @@ impl Connection {
         let is_old = |timestamps| self.receiver.is_old_timestamp(now, timestamps);
         !self.sender.features().timestamps || segment.timestamps.is_some_and(|timestamps| !is_old(timestamps))
     }
-    /// Whether the last write to the connection was cut short.
     pub(crate) fn set_writer_waiting(&mut self, is_waiting: bool) {
         self.sender.set_writer_waiting(is_waiting);
     }
@@ -45,7 +44,10 @@ impl Connection {
     pub(crate) fn has_pending_events(&self) -> bool {
         self.events & !(1 << Event::Readable as u8) != 0
     }
-    /// Send an ACK with the next poll.
+    /// The peer's FIN and everything before it arrived.
+    pub(crate) fn has_peer_closed(&self) -> bool {
+        self.receiver.is_finished()
+    }
     pub(crate) fn request_ack(&mut self) {
         self.receiver.request_ack();
     }
@@ -54,11 +56,9 @@ impl Connection {
     pub(crate) fn set_window_above(&mut self, advertised_window: u32, is_open: bool) {
         self.receiver.set_window_above(advertised_window, is_open);
     }
-    /// The reader read something, or `all` that arrived. Returns whether an ACK waits for that.
     pub(crate) fn waits_for_reader(&self, all: bool) -> bool {
         self.receiver.waits_for_reader(all)
     }
-    /// Send a segment that the peer must acknowledge.
     pub(crate) fn probe_window(&mut self) {
         self.sender.probe_window();
     }
@@ -98,7 +98,6 @@ impl Connection {
     pub(crate) fn validate_after_idle(&mut self, at: Moment<'_>) {
         self.sender.validate_after_idle(at);
     }
-    /// Congestion window in force, in packets.
     pub(crate) fn send_window(&self) -> f64 {
         self.sender.send_window()
     }
@@ -137,11 +136,9 @@ impl Connection {
     pub(crate) fn rttvar(&self) -> Duration {
         self.sender.rtt().rttvar()
     }
-    /// Retransmission timeout, backoff included.
     pub(crate) fn rto(&self) -> Duration {
         self.sender.rto()
     }
-    /// Retransmission timeouts so far.
     pub(crate) fn rto_count(&self) -> u64 {
         self.sender.rto_count()
     }

@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 /// IPv4 and UDP headers.
 const HEADER_BYTES: u32 = 28;
 
-/// One end of a flow of datagrams.
 #[derive(Default)]
 pub struct DatagramEnd {
     ecn: Ecn,

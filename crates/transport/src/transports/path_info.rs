@@ -8,7 +8,6 @@ use playpath_units::{Duration, Rate};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathInfo {
     pub cwnd: f64,
-    /// Slow start threshold.
     pub ssthresh: f64,
     /// Smoothed; zero before the first sample.
     pub rtt: Duration,

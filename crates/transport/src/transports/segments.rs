@@ -23,11 +23,9 @@ pub trait Segments: Transport + Send {
     /// Stream offset of the payload of a segment to be sent.
     fn transmit_offset(&self, path: usize, segment: &Segment) -> Option<u64>;
     fn subflow(&self, path: usize) -> Option<&Connection>;
-    /// If it is MPTCP.
     fn mptcp(&self) -> Option<&MptcpConnection> {
         None
     }
-    /// If it is MPTCP.
     fn mptcp_mut(&mut self) -> Option<&mut MptcpConnection> {
         None
     }

@@ -184,7 +184,6 @@ fn plain_pair(tcp: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
         nonce: random.bits() as u32,
         send_buffer: tcp.send_buffer,
         receive_buffer: tcp.receive_buffer,
-        has_tuned_window: tcp.tunes_window,
         is_coupled,
         requires_checksums: false,
     };

@@ -112,7 +112,6 @@ pub struct Download {
     pub level_at_request: Duration,
     /// Buffer level, as the player knew it, before the last bytes were in it.
     pub level_before: Duration,
-    /// Whether it was abandoned.
     pub is_abandoned: bool,
     /// Whether it replaced media in the buffer, so that the level did not grow.
     pub is_replacement: bool,
@@ -202,7 +201,6 @@ impl Decision {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abandonment {
-    /// Representation in which the segment is asked for instead.
     pub representation: usize,
     /// Why, in the rule's words.
     pub reason: &'static str,

@@ -149,9 +149,7 @@ tokens! {
         Backgrounded = "b",
         Mute = "m",
         Unmute = "um",
-        /// The player becomes larger.
         Expand = "pe",
-        /// The player becomes smaller.
         Collapse = "pc",
         AdStart = "as",
         AdEnd = "ae",

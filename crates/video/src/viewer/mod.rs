@@ -28,7 +28,6 @@ pub struct ViewerConfig {
     pub is_drawn: bool,
     /// Seeks, one after the other.
     pub seeks: Vec<Seek>,
-    /// Seeks at random besides.
     pub random_seeks: Option<RandomSeeks>,
 }
 
@@ -160,7 +159,6 @@ impl Viewer {
         }
     }
 
-    /// Perform the viewer's own actions up to `now`.
     fn act(&mut self, now: Time) {
         if self.player.is_finished() {
             return;

@@ -74,7 +74,6 @@ class Commands(TyperGroup):
         return [*COMMANDS]  # the name `list` is a command in this module
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command, imported; None if it does not exist."""
         if cmd_name not in COMMANDS:
             return None
         app = typer.Typer(rich_markup_mode=None)

@@ -239,7 +239,6 @@ def settings(items: list[str] | None) -> dict[str, object]:
 
 
 def until_decided(is_asked: bool, most: int | None) -> int | bool | None:
-    """The Python argument `until_decided` for `--until-decided` and `--most`."""
     if most is not None and not is_asked:
         raise InputError(f"--most {most}: only with --until-decided")
     return most or is_asked or None

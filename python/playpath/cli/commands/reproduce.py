@@ -144,7 +144,7 @@ def _timed(title: str, how: Options) -> Iterator[Options]:
 
 
 def _run_side_by_side(name: str, root: Path, how: Options, json: bool) -> None:
-    named = [one for one in NAMES if study(one).beside is not None] if name == "all" else [name]
+    named = [one for one in NAMES if study(one).two_worlds is not None] if name == "all" else [name]
     shown = []
     for one in named:
         begin = time.perf_counter()

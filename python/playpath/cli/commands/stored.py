@@ -21,7 +21,6 @@ Result = TypeVar("Result", PopulationResult, SweepResult)
 
 
 def check_executor(name: str) -> None:
-    """Refuse an unknown executor."""
     if name not in NAMES:
         raise unknown_name("executor", name, NAMES)
 

@@ -49,7 +49,6 @@ class Access:
     """A flow's own access to a path, which adds only delay."""
 
     name: str
-    """Name of the flow."""
     over: str
     """Name of the path."""
     rtt_s: float

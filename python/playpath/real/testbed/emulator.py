@@ -15,8 +15,6 @@ from playpath.scenario import resolved
 
 @dataclass(frozen=True)
 class PathEnds:
-    """The two ends of a path."""
-
     name: str
     server_device: str
     client_device: str
@@ -42,8 +40,6 @@ DIRECTIONS = ("down", "up")
 
 
 class Emulator:
-    """The running emulator."""
-
     def __init__(self, config: Mapping[str, object], folder: Path) -> None:
         config_path = folder / "emulator.json"
         config_path.write_text(json.dumps(config))

@@ -49,5 +49,4 @@ class Plan:
         self._entries |= entries
 
     def write(self, file: Path) -> None:
-        """Write the plan to a file for the programs."""
         file.write_text(json.dumps(self._entries))

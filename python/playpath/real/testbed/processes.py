@@ -31,7 +31,6 @@ class Identity:
 
 
 def identify(pid: int) -> Identity | None:
-    """The identity of a live process."""
     stat = _stat(pid)
     return None if stat is None else Identity(pid, stat[1])
 

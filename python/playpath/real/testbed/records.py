@@ -34,8 +34,6 @@ class InvalidLinkError(TestbedError):
 
 @dataclass
 class Measured:
-    """The measurements of a run."""
-
     played: Played | None
     """None without a video."""
     sampled: list[Flow]
@@ -44,7 +42,6 @@ class Measured:
     start_s: float
     """The run's start on the monotonic clock."""
     elapsed_s: float
-    """Duration of the run."""
     is_multipath: bool
     """Whether the video's flows are subflows of one another."""
     report: JsonObject = field(default_factory=dict)
@@ -328,7 +325,6 @@ def _counted(report: JsonObject) -> dict[tuple[Address, Address], JsonObject]:
 
 
 def _link(report: JsonObject, lateness_ms: float | None) -> LinkRecord:
-    """A link as the emulator reported it."""
     link: LinkRecord = {
         "name": report["name"],
         "utilisation": report["utilisation"],

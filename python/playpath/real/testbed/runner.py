@@ -309,7 +309,6 @@ class _Session:
         )
 
     def run(self, bed: Testbed) -> Measured:
-        """Run it once."""
         namespaces.write_sysctls(bed.server, self.sending.sysctls)
         namespaces.write_sysctls(bed.client, self.sending.client_sysctls)
         self._carrier.prepare(bed)

@@ -19,7 +19,6 @@ class Flow:
     name: str
     """For example `video`, and `video.2` for the second connection."""
     path: str
-    """Name of its path."""
     local: Address
     peer: Address
     """`local` and `peer`: addresses of the server and of the client."""

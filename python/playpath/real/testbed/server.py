@@ -107,8 +107,6 @@ _SILENCE = Signalling()
 
 
 class Server(Protocol):
-    """The server for the player."""
-
     port: int
     www: Path
     """The folder that is served."""

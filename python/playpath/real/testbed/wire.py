@@ -242,7 +242,6 @@ class WireQuic(_Own):
         return self._start(bed, where, described, signalling), "own"
 
     def collector(self, bed: Testbed) -> str:
-        """The endpoint itself, which accepts reports."""
         return f"{bed.ends[0].server_address}:{PORT}"
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:

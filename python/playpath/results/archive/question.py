@@ -31,7 +31,6 @@ class Question:
     kind: str
     """One of "comparison", "sweep", "population"."""
     scenario: Mapping[str, Any]
-    """Resolved."""
     points: Mapping[int, Mapping[str, Any]] = field(default_factory=lambda: {0: {}})
     """Settings of each point; a comparison has one, without any."""
     contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

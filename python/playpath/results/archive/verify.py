@@ -50,8 +50,6 @@ _KINDS: Mapping[str, type[Result]] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a verification."""
-
     sessions: int
     """Number of sessions played again."""
     differences: list[str] = field(default_factory=list)

@@ -19,8 +19,6 @@ _WIDE = 8.0
 
 @dataclass(frozen=True)
 class Shown:
-    """A session on the page."""
-
     name: str
     step_s: float
     """Length of the steps, in seconds."""

@@ -96,7 +96,6 @@ impl LinuxGrowth {
         whole_growth(&mut self.credit, self.cnt, cwnd, acked)
     }
 
-    /// The window after a loss, packets.
     pub fn reduce(&mut self, cwnd: u32, fast_convergence: bool) -> u32 {
         let gives_way = fast_convergence && cwnd < self.last_max;
         self.last_max = if gives_way { scaled(cwnd, (1024 + self.constants.beta) / 2) } else { cwnd };

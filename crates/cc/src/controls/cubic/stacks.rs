@@ -94,7 +94,6 @@ impl StackGrowth {
         self.c * from_plateau * from_plateau * from_plateau + self.w_max
     }
 
-    /// The window after a loss.
     pub fn reduce(&mut self, now: Time, cwnd: f64, fast_convergence: bool) -> f64 {
         let gives_way = fast_convergence && cwnd < self.w_max;
         self.w_max = if gives_way { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };

@@ -76,7 +76,6 @@ impl Path {
         }
     }
 
-    /// Take an ACK. A round, if it ends one.
     pub(super) fn take(&mut self, view: &View, event: &Ack) -> Option<Round> {
         let ended = if event.round_start { self.end_round(view) } else { None };
         if let Some(rtt) = event.rtt.filter(|rtt| !rtt.is_zero()) {
@@ -141,7 +140,6 @@ impl Path {
         self.rtt > 0.0 && (self.queueing >= QUEUE_SHARE * self.rtt || is_full)
     }
 
-    /// Packets a second that this flow gets, in the mean of the last rounds.
     pub(super) fn mean_rate(&self) -> f64 {
         self.mean_rate
     }

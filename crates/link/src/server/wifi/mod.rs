@@ -52,7 +52,6 @@ words! {
 }
 
 config! {
-    /// An 802.11 hop.
     WifiConfig {
         standard: WifiStandard = text("802.11n", STANDARDS), "generation of the radio" since "0.2";
         snr: f64 = number(25.0, (-10.0, 60.0), "dB"), "mean signal-to-noise ratio" since "0.2";

@@ -28,12 +28,14 @@ pub enum Header {
         end: usize,
     },
     Short {
-        /// Position of the destination connection id.
         destination: Range<usize>,
         number_at: usize,
     },
     /// Another version: both connection ids.
-    Unknown { destination: Range<usize>, source: Range<usize> },
+    Unknown {
+        destination: Range<usize>,
+        source: Range<usize>,
+    },
 }
 
 impl Header {

@@ -135,7 +135,6 @@ pub struct SwitchSide {
 }
 
 impl SwitchSide {
-    /// Window per smoothed RTT, in packets per second.
     pub fn window_rate(&self) -> f64 {
         scheduler::window_rate(self.cwnd, self.srtt)
     }
@@ -327,7 +326,6 @@ impl DataLevel {
         self.timer = if needs { now + longest_rto * (2 << self.backoff.min(6)) } else { Time::MAX };
     }
 
-    /// The timer runs no more.
     pub fn disarm(&mut self) {
         self.timer = Time::MAX;
     }
@@ -402,7 +400,6 @@ impl DataLevel {
     pub fn is_fin_acked(&self) -> bool {
         self.chunks.is_fin_acked
     }
-    /// New parameters of the player.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.scheduler.set_app_parameters(now, parameters);
     }

@@ -4,16 +4,7 @@ const MSS: u32 = 1424;
 
 /// A receiver that has measured a round trip of 100 ms, and whose subflows have all brought data.
 fn receiver() -> DataReceiver {
-    let config = MptcpConfig {
-        key: 1,
-        nonce: 1,
-        send_buffer: 1 << 20,
-        receive_buffer: 6 << 20,
-        has_tuned_window: true,
-        is_coupled: false,
-        requires_checksums: false,
-    };
-    let mut receiver = DataReceiver::new(&config, MSS);
+    let mut receiver = DataReceiver::new(6 << 20, MSS, true);
     arrive(&mut receiver, 100, 0, 1424);
     assert_eq!(receiver.read(1424, |_| ()), (1424, false));
     receiver

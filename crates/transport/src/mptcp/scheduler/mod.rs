@@ -62,7 +62,6 @@ pub struct SubflowView {
     /// Rate that its packets are paced at; left out unless the scheduler [reads it](Scheduler::reads_pacing).
     pub paced_at: Option<Rate>,
     pub delivery_rate: Rate,
-    /// Payload bytes of a full segment.
     pub mss: u32,
     /// Whether the current segment was sent on this subflow before (reinjection, head of the window).
     pub has_segment: bool,
@@ -77,7 +76,6 @@ impl SubflowView {
     fn is_working(&self) -> bool {
         self.is_usable && !self.is_backup && !self.is_loss
     }
-    /// Room by this measure.
     pub fn has_room(&self, room: Room) -> bool {
         match room {
             Room::Window => self.is_eligible(),
@@ -103,7 +101,6 @@ impl SubflowView {
     pub fn credits(&self) -> f64 {
         self.cwnd - f64::from(self.in_flight + self.queued)
     }
-    /// Window per smoothed RTT, in packets per second.
     pub fn window_rate(&self) -> f64 {
         window_rate(self.cwnd, self.srtt)
     }
@@ -229,7 +226,6 @@ pub trait Scheduler: Send {
         false
     }
 
-    /// New parameters of the player.
     fn set_app_parameters(&mut self, _now: Time, _parameters: AppParameters) {}
 
     /// The time, and how much of the stream the receiver has; before each question, if the scheduler

@@ -145,7 +145,6 @@ impl Connection {
     pub fn log_switches(&mut self) {
         self.multi.iter_mut().for_each(|multi| multi.switches = Some(VecDeque::new()));
     }
-    /// The oldest change of path not yet polled.
     pub fn poll_switch(&mut self) -> Option<Switch> {
         self.multi.as_mut()?.switches.as_mut()?.pop_front()
     }

@@ -233,7 +233,6 @@ impl Streams {
             Self::wake(&mut self.ready, id);
         }
     }
-    /// How many streams the peer may have opened.
     pub fn peer_may_open(&self) -> u64 {
         self.peer_may_open
     }
@@ -246,14 +245,12 @@ impl Streams {
     pub fn may_receive(&self, id: u64, end: u64) -> bool {
         self.map.get(id).is_some_and(|stream| end <= stream.receive.grant.limit())
     }
-    /// Bytes in order that wait for the reader.
     pub fn readable(&self, id: u64) -> u64 {
         self.map.get(id).map_or(0, |stream| stream.receive.in_order() - stream.receive.read)
     }
     pub fn is_read_to_end(&self, id: u64) -> bool {
         self.map.get(id).is_none_or(|stream| stream.receive.final_size == Some(stream.receive.read))
     }
-    /// All of it was sent, its end too, and nothing of it is known to be lost.
     pub fn is_sent(&self, id: u64) -> bool {
         let send = self.map.get(id).map(|stream| &stream.send);
         send.is_none_or(|send| send.fin_sent && send.buffer.unsent() == 0 && !send.buffer.has_lost())
@@ -296,7 +293,6 @@ impl Streams {
             Self::wake(&mut self.ready, id);
         }
     }
-    /// Bytes in order, of all streams, that wait for the reader.
     pub fn unread(&self) -> u64 {
         self.unread
     }

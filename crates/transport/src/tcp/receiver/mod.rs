@@ -143,7 +143,6 @@ impl Receiver {
     pub fn next(&self) -> u64 {
         self.reassembly.next()
     }
-    /// Bytes in order and not read.
     pub fn readable(&self) -> u64 {
         self.next().min(self.fin) - self.read
     }

@@ -89,7 +89,6 @@ impl Delivery {
     }
 }
 
-/// State before the ACK.
 struct Before {
     in_flight: u32,
     una: u64,
@@ -107,6 +106,9 @@ impl Sender {
     pub fn handle_ack(&mut self, at: Moment<'_>, segment: &Segment) {
         let ack = unwrap_near(segment.ack, self.config.isn.wrapping_add(1), self.stream.una());
         self.recovery.on_segment();
+        if self.timers.is_persisting() && segment.payload_len == 0 {
+            self.restart_rto(at.now); // the peer is there: the wait for the next probe begins anew (Linux `tcp_ack_probe`)
+        }
         if self.has_nothing_new(ack, segment) {
             self.update_peer_window(ack, segment.window);
             self.rearm();

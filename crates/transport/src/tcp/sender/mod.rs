@@ -173,7 +173,6 @@ impl Sender {
     pub fn check_first_accecn(&mut self, option: Option<AccEcn>) {
         self.marks.check_first(option);
     }
-    /// Set the window that the peer's SYN advertised.
     pub fn open_window(&mut self, window: u64) {
         self.is_settled = false;
         self.stream.open_window(window);
@@ -205,7 +204,6 @@ impl Sender {
         let change = window.map(|cwnd| WindowChange { cwnd, ssthresh: self.control.ssthresh() });
         self.apply(at, change);
     }
-    /// Stop sending.
     pub fn stop(&mut self) {
         self.is_settled = false;
         self.timers = Timers::default();
@@ -280,7 +278,6 @@ impl Sender {
     pub fn rtt(&self) -> &RttEstimator {
         &self.rtt
     }
-    /// Retransmission timeout, backoff included.
     pub fn rto(&self) -> Duration {
         self.rtt.rto(&self.config.rto)
     }
@@ -296,7 +293,6 @@ impl Sender {
     pub fn stats(&self) -> Stats {
         self.counters.stats(self.rate.lost())
     }
-    /// Retransmission timeouts so far.
     pub fn rto_count(&self) -> u64 {
         self.counters.loss_stats().rto_count
     }
@@ -431,7 +427,6 @@ impl Sender {
         }
     }
 
-    /// Restart the RTO from `now`.
     fn restart_rto(&mut self, now: Time) {
         self.timers.restart_rto(now, self.rto());
     }

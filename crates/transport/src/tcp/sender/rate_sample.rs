@@ -58,7 +58,6 @@ impl RateEstimator {
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
-    /// Packets marked lost since the start.
     pub fn lost(&self) -> u64 {
         self.lost
     }

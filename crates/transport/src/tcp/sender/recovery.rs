@@ -114,7 +114,6 @@ impl Recovery {
         self.episode.as_ref().map_or(0, |episode| episode.retransmitted)
     }
 
-    /// Packets that were retransmitted in the episode, each counted once.
     pub fn repaired(&self) -> u32 {
         self.episode.as_ref().map_or(0, |episode| episode.repaired)
     }

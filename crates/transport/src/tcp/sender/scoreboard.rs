@@ -113,7 +113,6 @@ impl Scoreboard {
         let is_head = || self.front().is_some_and(|head| head.is(EVER_RETRANS));
         (self.retrans_out > 0 || is_head()).then_some(self.retrans_out)
     }
-    /// Packets that wait for their retransmission.
     pub fn awaiting(&self) -> u32 {
         self.awaiting
     }
@@ -125,7 +124,6 @@ impl Scoreboard {
     pub fn in_flight(&self) -> u32 {
         self.packets_out() + self.retrans_out - self.sacked_out - self.lost_out
     }
-    /// Absolute index of the front packet.
     pub fn first(&self) -> u64 {
         self.first
     }
@@ -140,7 +138,6 @@ impl Scoreboard {
     pub fn front(&self) -> Option<&SentPacket> {
         self.packets.front()
     }
-    /// The packet with absolute index `index`.
     pub fn get(&self, index: u64) -> Option<&SentPacket> {
         self.packets.get(index.checked_sub(self.first)? as usize)
     }

@@ -137,7 +137,6 @@ impl Stream {
         if moved {
             self.peer_edge = edge;
             self.is_window_blocked = false;
-            self.persist_backoff = 0;
         }
         moved && ack <= self.una
     }
@@ -159,8 +158,9 @@ impl Stream {
         bytes
     }
 
-    /// The next new segment. `waits`: a small one is held back (Nagle).
-    pub fn next_piece(&mut self, mss: u32, waits: bool) -> Option<Piece> {
+    /// The next new segment. `waits`: a small one is held back (Nagle). `ends_at_edge`: it follows another of its group, which on Linux
+    /// ends where the peer's window does (`tcp_mss_split_point`).
+    pub fn next_piece(&mut self, mss: u32, waits: bool, ends_at_edge: bool) -> Option<Piece> {
         let unsent = self.written.min(self.boundary).saturating_sub(self.nxt);
         if unsent == 0 {
             return self.is_fin_due().then_some(Piece { len: 0, is_fin: true });
@@ -168,7 +168,7 @@ impl Stream {
         let mss = u64::from(mss);
         let len = unsent.min(mss).min(self.window_left());
         if len < mss {
-            if len < unsent && (len == 0 || len < u64::from(self.peer_window_max) / 2) {
+            if len < unsent && (len == 0 || (!ends_at_edge && len < u64::from(self.peer_window_max) / 2)) {
                 self.is_window_blocked = true; // silly window avoidance
                 return None;
             }
@@ -181,6 +181,7 @@ impl Stream {
 
     pub fn send(&mut self, piece: Piece, mss: u32) {
         self.nxt += u64::from(piece.len) + u64::from(piece.is_fin);
+        self.persist_backoff = 0;
         self.is_fin_sent |= piece.is_fin;
         if piece.len < mss {
             self.small_end = self.nxt as u32;

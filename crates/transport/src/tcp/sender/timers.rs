@@ -95,7 +95,6 @@ impl Timers {
     pub fn validate_at(&mut self, at: Time) {
         self.validation = at;
     }
-    /// Restart the RTO.
     pub fn restart_rto(&mut self, now: Time, length: Duration) {
         (self.rto_base, self.rto_length) = (now, length);
     }
@@ -126,7 +125,6 @@ impl Timers {
     pub fn rearm(&mut self, need: Need) {
         match need {
             Need::Nothing => self.retransmit = Time::MAX,
-            Need::Window(_) if self.is_persisting() => {}
             Need::Window(wait) => self.arm(Purpose::Persist, self.rto_base + wait),
             Need::Outstanding { may_probe } => {
                 let rto_at = self.rto_base + self.rto_length;

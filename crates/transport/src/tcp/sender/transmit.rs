@@ -151,7 +151,7 @@ impl Sender {
         if !has_room {
             return None;
         }
-        if let Some(piece) = self.next_piece() {
+        if let Some(piece) = self.next_piece(now) {
             self.is_deferred = self.should_defer(now, window);
             return (!self.is_deferred).then_some(Choice::New(piece));
         }
@@ -177,11 +177,11 @@ impl Sender {
         }
     }
 
-    fn next_piece(&mut self) -> Option<Piece> {
-        let asks_for_small = self.config.pacing_burst == PacingBurst::Linux;
-        let waits =
-            self.config.nagle && !self.scoreboard.is_empty() && (!asks_for_small || self.stream.has_small_out());
-        self.stream.next_piece(self.features.mss, waits)
+    fn next_piece(&mut self, now: Time) -> Option<Piece> {
+        let is_linux = self.config.pacing_burst == PacingBurst::Linux;
+        let waits = self.config.nagle && !self.scoreboard.is_empty() && (!is_linux || self.stream.has_small_out());
+        let ends_at_edge = is_linux && self.group.takes(now, self.stream.nxt(), true);
+        self.stream.next_piece(self.features.mss, waits, ends_at_edge)
     }
 
     /// Whether pacing holds the next packet back; if so, sets the timer. A packet of the group that is being sent is not held back.
@@ -312,7 +312,7 @@ impl Sender {
             return false;
         }
         self.counters.note().tlp_probes += 1;
-        let new_data = self.stream.next_piece(self.features.mss, false); // Nagle or not (RFC 8985 §7.3)
+        let new_data = self.stream.next_piece(self.features.mss, false, false); // Nagle or not (RFC 8985 §7.3)
         match new_data {
             Some(piece) => self.send_new(at, piece, true, out),
             None => self.send_again(at, self.scoreboard.end() - 1, true, out),

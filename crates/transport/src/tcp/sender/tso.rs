@@ -2,14 +2,16 @@
 //! segments are marked PSH.
 //!
 //! Reference: Linux 6.18 `tcp_tso_autosize` (what the pacing rate sends in 1/1024 s, more on very short paths, at least two segments),
-//! `tcp_cwnd_test` (at most half of the window), `tcp_tso_should_defer` (wait for a near ACK rather than send part of a group),
+//! `tcp_cwnd_test` (at most half of the window), `tcp_mss_split_point` (a group that has begun ends where the peer's window does),
+//! `tcp_tso_should_defer` (wait for a near ACK rather than send part of a group),
 //! `__tcp_transmit_skb` (PSH on what has more than one segment; segmentation leaves it on the last), `tcp_push` (PSH at the end of
 //! what was written).
 //! A receiver that has read everything acknowledges a segment with PSH at once (`receiver/ack_policy.rs`), so this decides how long an
 //! odd segment waits for its ACK. Pacing by groups: `pacing.rs`.
 //!
 //! Differences from Linux:
-//! 1. Writes of the application end where the send buffer does: one PSH in some twenty segments of a bulk flow is missing.
+//! 1. Writes of the application end where the send buffer does: one PSH in some twenty segments of a bulk flow is missing. Linux's
+//!    buffers, of half of the peer's window at most, also end groups.
 //! 2. Retransmissions that follow each other in the stream are a group, whether or not they were one when they left first.
 //!
 //! Units: packets. Tested here, by `tests/packets/pacing*.pkt` and `group_*.pkt`, and by `tests/pair.rs` (which packets are marked).
@@ -55,7 +57,6 @@ impl Group {
         self.len < self.most && self.at == now && self.end == start && self.is_new == is_new
     }
 
-    /// A group of at most `most` begins now.
     fn begin(&mut self, now: Time, most: u32, is_new: bool) {
         *self = Group { at: now, len: 0, most, end: 0, is_new };
     }
@@ -144,7 +145,8 @@ impl Sender {
         let mss = u64::from(self.features.mss);
         let is_due = self.config.pacing_burst == PacingBurst::Linux || self.pacer.next() <= now;
         let is_there = if self.group.is_new {
-            mss <= self.stream.unsent().min(self.stream.window_left())
+            let left = self.stream.window_left();
+            left > 0 && mss.min(left) <= self.stream.unsent()
         } else {
             self.scoreboard.awaiting() > 0
         };
@@ -157,7 +159,6 @@ fn half_window(window: f64) -> u32 {
     ((window / 2.0) as u32).max(1)
 }
 
-/// Segments of `mss` in one group at `rate`.
 fn group_size(rate: Rate, min_rtt: Duration, mss: u32, fewest: u32) -> u32 {
     let near = (min_rtt.as_nanos() / 1000) >> 9; // tcp_tso_rtt_log
     let bonus = if near < 32 { MAX_BYTES >> near } else { 0 };

@@ -6,7 +6,6 @@ use crate::ladder::{Ladder, MAX_REPRESENTATIONS};
 pub(super) const MINIMUM_LEVEL: f64 = 10.0;
 const MINIMUM_LEVEL_PER_RUNG: f64 = 2.0;
 
-/// V, gp and utilities: the whole control law.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Law {
     v: f64,

@@ -16,7 +16,6 @@ const MINIMUM: f64 = 10.0;
 const PER_RUNG: f64 = 2.0;
 const DECAY: f64 = 0.99;
 
-/// V, gp and utilities.
 #[derive(Clone, Copy, Debug)]
 struct Law {
     v: f64,

@@ -80,7 +80,6 @@ const ABANDONED: usize = 64;
 /// `abandonLoadTimeout`.
 const NO_STEP_UP: Duration = Duration::from_secs(10);
 
-/// Which of the two main rules are active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strategy {
     Dynamic,

@@ -55,7 +55,6 @@ pub struct DashConfig {
     /// Client data sent with each request, and the format that they name.
     pub cmcd: CmcdMode,
     pub format: StreamingFormat,
-    /// The buffer level in the client data.
     pub cmcd_claim: Claim,
     /// Delay of the reported buffer level.
     pub cmcd_lag: Duration,
@@ -68,7 +67,6 @@ pub struct DashConfig {
     pub live: Option<Live>,
 }
 
-/// Target buffer level of a rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferGoal {
     FullLevel,
@@ -76,7 +74,6 @@ pub enum BufferGoal {
     MoreAtTop {
         /// At the highest rung.
         normal: Duration,
-        /// At the highest rung of long media.
         long: Duration,
         long_from: Duration,
     },
@@ -194,7 +191,6 @@ pub struct HttpSizes {
     pub manifest_bytes: u64,
 }
 
-/// Whether and how client data is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CmcdMode {
     Off,
@@ -236,7 +232,6 @@ pub struct Live {
     pub low_latency: Option<LowLatency>,
     /// Position in the first segment at which the viewer joins; `None`: its start.
     pub joined_at: Option<Duration>,
-    /// Control of the playback speed.
     pub catch_up: CatchUp,
 }
 
@@ -257,7 +252,6 @@ pub struct LowLatency {
     pub playlist_bytes: u64,
 }
 
-/// How an incomplete segment is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveDelivery {
     /// LL-DASH: the segment is requested once its first chunk exists (`availabilityTimeOffset`); the server sends each chunk when

@@ -82,7 +82,6 @@ impl Reporter {
         self.waiting.push(report);
     }
 
-    /// When the next report by the clock is due.
     pub fn poll_timeout(&self) -> Time {
         self.due.unwrap_or(Time::MAX)
     }

@@ -10,7 +10,6 @@ use playpath_units::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backoff {
-    /// Always the same.
     Constant,
     /// Twice as long each time, up to this.
     Doubling(Duration),

@@ -37,10 +37,8 @@ pub enum Late {
 pub struct ProgressiveConfig {
     pub buffer: BufferSize,
     pub read_ahead: ReadAhead,
-    /// Behaviour if a picture is late.
     pub policy: Policy,
     pub start: StartRule,
-    /// What happens to late pictures (catch-up).
     pub late: Late,
     /// Media time between clock references (catch-up); `None`: there are none.
     pub references: Option<Duration>,

@@ -22,7 +22,6 @@ impl Faster {
         Faster { rate, hurries_up, late_in_a_row: 0 }
     }
 
-    /// The decoder leaves this late picture out.
     pub fn leaves_out(&mut self, picture: &Picture) -> bool {
         if !self.hurries_up {
             return false;

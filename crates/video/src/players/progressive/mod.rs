@@ -167,7 +167,6 @@ impl ProgressivePlayer {
         self.look(now);
     }
 
-    /// How much may be read, and whether the clock may run.
     fn look(&mut self, now: Time) {
         if self.phase == Phase::Ended {
             return;

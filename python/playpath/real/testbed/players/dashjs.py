@@ -39,7 +39,6 @@ class DashJs(InChromium):
     takes: tuple[str, ...] = (*InChromium.takes, *_SIGNALLING)
 
     def refuse(self, scenario: resolved.Document) -> None:
-        """Refuse settings that dash.js does not support."""
         check_settings(scenario)
 
     def settings(self, scene: Scene) -> dict[str, Any]:

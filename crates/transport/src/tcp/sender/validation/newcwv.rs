@@ -70,7 +70,6 @@ impl NewCwv {
         self.pipe_ack(now, srtt).is_none_or(|pipe_ack| 2.0 * f64::from(pipe_ack) >= cwnd)
     }
 
-    /// An ACK advanced SND.UNA by `acked` packets to offset `una`.
     pub fn on_ack(&mut self, now: Time, srtt: Duration, acked: u32, una: u64, nxt: u64) {
         if !self.is_sampling {
             // The data that this ACK reports as arrived belongs to the flight that ends at `nxt`.

@@ -35,13 +35,11 @@ impl Pool {
         Pool { config, slots: (0..config.parallel).map(empty).collect(), turn: 0 }
     }
 
-    /// A place with nothing under way, in turn.
     pub fn idle_slot(&self) -> Option<usize> {
         let count = self.slots.len();
         (0..count).map(|i| (self.turn + i) % count).find(|&i| self.slots[i].in_flight == 0)
     }
 
-    /// Another request may follow the one under way on this connection.
     pub fn can_pipeline(&self, slot: usize) -> bool {
         let slot = &self.slots[slot];
         slot.in_flight == 1 && self.config.requests_each.is_none_or(|most| slot.requests < most)
@@ -64,7 +62,6 @@ impl Pool {
         if slot.is_ready { io.send(now, request) } else { slot.waiting.push(request) }
     }
 
-    /// The handshake is complete. `false` if the connection is not one of these.
     pub fn handle_connected(&mut self, now: Time, connection: ConnectionId, io: &mut Io) -> bool {
         let Some(slot) = self.slots.iter_mut().find(|slot| slot.connection == Some(connection)) else { return false };
         slot.is_ready = true;

@@ -75,7 +75,6 @@ impl Io {
         self.shared.lines.iter().find(|line| line.is_ready).map(|line| line.connection)
     }
 
-    /// The handshake is complete. `false` if the connection is not shared.
     pub fn handle_shared_connected(&mut self, now: Time, connection: ConnectionId) -> bool {
         let Some(line) = self.shared.lines.iter_mut().find(|line| line.connection == connection) else { return false };
         (line.is_ready, line.last_used) = (true, now);

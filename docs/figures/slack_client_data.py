@@ -1,6 +1,6 @@
-"""What telling Slack of the buffer does to adaptive viewers: sixty cases, told, silent, told false. Prints a table.
+"""What client data (CMCD) do for adaptive viewers over Slack: sixty cases with true, no and false data. Prints a table.
 
-Usage: python docs/figures/slack_told.py STORE [SEEDS]    (needs playpath installed; a second of a core for each case and seed)
+Usage: python docs/figures/slack_client_data.py STORE [SEEDS]    (needs playpath installed; a second of a core for each case and seed)
 
 STORE is a file, a line for each session. What is in it is not played again, so a run that was stopped goes on, and more seeds
 cost only themselves.
@@ -23,7 +23,7 @@ import playpath
 
 Row = dict[str, Any]
 SCENE = """
-name = "told"
+name = "client-data"
 [video]
 source = "bigbuckbunny"
 duration = "120 s"
@@ -33,7 +33,7 @@ abr = "dynamic"
 ladder = "300 kbit/s, 750 kbit/s, 1500 kbit/s, 3 Mbit/s, 5 Mbit/s, 8 Mbit/s"
 segment = "4 s"
 full_level = "{full} s"
-{told}
+{client_data}
 [[path]]
 rate = "{rate} Mbit/s"
 rtt = "{rtt} ms"
@@ -48,16 +48,16 @@ RIVALS = {
     "bbr3": RIVAL.format(kind="bulk", cc="bbr3", count=1),
     "web": RIVAL.format(kind="web", cc="cubic", count=2),
 }
-TOLD = {
+CLIENT_DATA = {
     "truth": 'cmcd = "v2"',
     "silent": 'cmcd = "off"',
     "empty": 'cmcd = "v2"\ncmcd_claim = "empty"',
 }
-"""What the client says of its buffer: the truth, nothing, or that it is always empty."""
+"""What the client's data say of its buffer: the truth, nothing, or that it is always empty."""
 WORSE = -0.05
 """Points of MOS that nobody would notice."""
 LEAST = 0.95
-"""Of a silent client's rate, what one that tells shows at least."""
+"""Of the rate without client data, what is shown with true data at least."""
 METRICS = ("p1203_o35", "mean_rate_kbps", "stall_time_s", "startup_delay_s", "retransmitted_packets")
 
 
@@ -74,19 +74,21 @@ CASES = [Case(*each) for each in itertools.product((5, 10, 25), (20, 60), RIVALS
 
 
 def main() -> None:
-    """Play what is missing, then tell."""
+    """Play what is missing, then print."""
     store = Path(sys.argv[1])
     seeds = range(1, 1 + int(sys.argv[2]) if len(sys.argv) > 2 else 11)
     rows = play(store, seeds)
-    tell({(Case(*row["case"]), row["told"], row["seed"]): row for row in rows}, seeds)
+    print_table({(Case(*row["case"]), row["client_data"], row["seed"]): row for row in rows}, seeds)
 
 
 def play(store: Path, seeds: range) -> list[Row]:
     """All sessions of the store, those of the seeds added; two processes play, all cases of a seed before the next seed."""
     store.touch()
     rows: list[Row] = [json.loads(line) for line in store.read_text().splitlines()]
-    done = {(Case(*row["case"]), row["told"], row["seed"]) for row in rows}
-    missing = [task for seed in seeds for case in CASES for told in TOLD if (task := (case, told, seed)) not in done]
+    done = {(Case(*row["case"]), row["client_data"], row["seed"]) for row in rows}
+    missing = [
+        task for seed in seeds for case in CASES for data in CLIENT_DATA if (task := (case, data, seed)) not in done
+    ]
     with ProcessPoolExecutor(2) as pool, store.open("a") as file:
         for row in pool.map(_row, missing, chunksize=4):
             rows.append(row)
@@ -96,13 +98,13 @@ def play(store: Path, seeds: range) -> list[Row]:
 
 
 def _row(task: tuple[Case, str, int]) -> Row:
-    case, told, seed = task
-    return {"case": case, "told": told, "seed": seed} | session(*task)
+    case, data, seed = task
+    return {"case": case, "client_data": data, "seed": seed} | session(*task)
 
 
-def session(case: Case, told: str, seed: int, cc: str | Row = "slack") -> Row:
+def session(case: Case, data: str, seed: int, cc: str | Row = "slack") -> Row:
     """One session's figures."""
-    text = SCENE.format(told=TOLD[told], **case._asdict()) + RIVALS[case.rival]
+    text = SCENE.format(client_data=CLIENT_DATA[data], **case._asdict()) + RIVALS[case.rival]
     metrics = playpath.run(text, cc=[cc], seed=seed).metrics
     return {name: metrics[name] for name in METRICS} | {"other_mbps": metrics.get("neighbours_goodput_mbps")}
 
@@ -114,55 +116,59 @@ def interval(values: list[float]) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def tell(by: dict[tuple[Case, str, int], Row], seeds: range) -> None:
+def print_table(by: dict[tuple[Case, str, int], Row], seeds: range) -> None:
     """A row for each rival, and what the goals ask."""
-    print("| rival | MOS: told, silent, false | rate (kbit/s) | stalls (s) | retransmitted | rival's rate (Mbit/s) |")
+    print(
+        "| rival | MOS: true data, none, false | rate (kbit/s) | stalls (s) | retransmitted | rival's rate (Mbit/s) |"
+    )
     print("| -- | -- | -- | -- | -- | -- |")
     for rival in (*RIVALS, "all"):
         cells = []
         for metric, shown in zip(
             (*METRICS[:3], METRICS[4], "other_mbps"), (".2f", ".0f", ".2f", ".0f", ".2f"), strict=True
         ):
-            means = [_mean(by, rival, told, metric) for told in TOLD]
+            means = [_mean(by, rival, data, metric) for data in CLIENT_DATA]
             cells.append(", ".join("" if mean is None else format(mean, shown) for mean in means))
         print(f"| {rival} | " + " | ".join(cells) + " |")
-    for told, other, what in (("truth", "silent", "told the truth"), ("empty", "silent", "a false claim")):
-        differences = {case: list(_differences(by, case, told, other, seeds)) for case in CASES}
+    for data, other, what in (("truth", "silent", "true data"), ("empty", "silent", "false data")):
+        differences = {case: list(_differences(by, case, data, other, seeds)) for case in CASES}
         intervals = {case: interval(values) for case, values in differences.items()}
         worse = [case for case, (_, _, high) in intervals.items() if high < WORSE]
         better = [case for case, (_, low, _) in intervals.items() if low > -WORSE]
-        print(f"\n{what}, MOS less that of the silent: mean {fmean(v[0] for v in intervals.values()):+.3f}; worse by")
+        print(f"\n{what}, MOS less that without data: mean {fmean(v[0] for v in intervals.values()):+.3f}; worse by")
         print(f"more than 0.05 in {len(worse)} of {len(CASES)}, better in {len(better)}")
         for case in sorted(worse, key=lambda case: intervals[case][0]):
             print("  {}: {:+.2f} ({:+.2f} to {:+.2f})".format("/".join(map(str, case)), *intervals[case]))
-    rates = {told: _rates(by, CASES, told, seeds) for told in TOLD}
-    print(f"\nrate told / silent: {sum(rates['truth']) / sum(rates['silent']):.3f}; less than {LEAST} of it:")
+    rates = {data: _rates(by, CASES, data, seeds) for data in CLIENT_DATA}
+    print(
+        f"\nrate with true data / without: {sum(rates['truth']) / sum(rates['silent']):.3f}; less than {LEAST} of it:"
+    )
     for case in CASES:
-        truth, silent = (_rates(by, [case], told, seeds) for told in ("truth", "silent"))
+        truth, silent = (_rates(by, [case], data, seeds) for data in ("truth", "silent"))
         ratio = fmean(truth) / fmean(silent)
         if ratio < LEAST:
             short = interval([one - LEAST * other for one, other in zip(truth, silent, strict=True)])
             name = "/".join(map(str, case))
             print(
-                "  {}: {:.3f}, told - {} silent {:+.0f} ({:+.0f} to {:+.0f}) kbit/s".format(name, ratio, LEAST, *short)
+                "  {}: {:.3f}, true - {} without {:+.0f} ({:+.0f} to {:+.0f}) kbit/s".format(name, ratio, LEAST, *short)
             )
 
 
-def _mean(by: dict[tuple[Case, str, int], Row], rival: str, told: str, metric: str) -> float | None:
-    values = [row[metric] for (case, t, _), row in by.items() if t == told and rival in (case.rival, "all")]
+def _mean(by: dict[tuple[Case, str, int], Row], rival: str, data: str, metric: str) -> float | None:
+    values = [row[metric] for (case, d, _), row in by.items() if d == data and rival in (case.rival, "all")]
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
 
 
-def _rates(by: dict[tuple[Case, str, int], Row], cases: list[Case], told: str, seeds: range) -> list[float]:
-    return [by[case, told, seed]["mean_rate_kbps"] for case in cases for seed in seeds]
+def _rates(by: dict[tuple[Case, str, int], Row], cases: list[Case], data: str, seeds: range) -> list[float]:
+    return [by[case, data, seed]["mean_rate_kbps"] for case in cases for seed in seeds]
 
 
 def _differences(
-    by: dict[tuple[Case, str, int], Row], case: Case, told: str, other: str, seeds: range
+    by: dict[tuple[Case, str, int], Row], case: Case, data: str, other: str, seeds: range
 ) -> Iterator[float]:
     for seed in seeds:
-        yield by[case, told, seed]["p1203_o35"] - by[case, other, seed]["p1203_o35"]
+        yield by[case, data, seed]["p1203_o35"] - by[case, other, seed]["p1203_o35"]
 
 
 if __name__ == "__main__":
