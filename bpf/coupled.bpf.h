@@ -18,7 +18,7 @@ PP_MAP(pp_groups, BPF_MAP_TYPE_LRU_HASH, 4096, u64, struct law_group);
 /* Too large for the stack; never written. */
 static struct law_group coupled_empty;
 
-static void coupled_in_group(struct sock *sk, struct coupled_state *s, const struct law_view *view, const struct law_ack *ack);
+static int coupled_in_group(struct sock *sk, struct coupled_state *s, const struct law_view *view, const struct law_ack *ack);
 static void coupled_leave(struct sock *sk);
 
 #include "window.bpf.h"
@@ -54,14 +54,16 @@ LAW_INLINE u32 coupled_slot(const struct law_group *group, u32 owner)
 	return slot;
 }
 
-/* Tell the group of a change and, on an ACK, grow by what the group allows. */
-static __attribute__((noinline)) void coupled_in_group(struct sock *sk, struct coupled_state *s, const struct law_view *view,
-						       const struct law_ack *ack)
+/* Tell the group of a change and, on an ACK, grow by what the group allows. Returns 0: without a value the compiler may leave a
+ * pointer to the stack in its place, which the verifier refuses; `used`, or it takes the value away. */
+static __attribute__((noinline, used)) int coupled_in_group(struct sock *sk, struct coupled_state *s, const struct law_view *view,
+						      const struct law_ack *ack)
 {
 	u64 key = coupled_key(sk);
 	struct law_group *group;
 	u32 slot;
 
+	s->acked_bytes = pp_tcp(sk)->bytes_acked;
 	group = bpf_map_lookup_elem(&pp_groups, &key);
 	if (key && !group) {
 		bpf_map_update_elem(&pp_groups, &key, &coupled_empty, BPF_NOEXIST);
@@ -70,15 +72,16 @@ static __attribute__((noinline)) void coupled_in_group(struct sock *sk, struct c
 	slot = key && group ? coupled_slot(group, coupled_owner(sk)) : LAW_MEMBERS;
 	if (slot >= LAW_MEMBERS || !group) {
 		if (ack)
-			coupled_on_ack(s, view, ack, &coupled_empty, 0, COUPLED_IS_OLIA);
-		return;
+			coupled_on_ack(s, ack, &coupled_empty, 0, COUPLED_IS_OLIA);
+		return 0;
 	}
 	group->member[slot].owner = coupled_owner(sk);
 	coupled_publish(s, view->srtt_us, &group->member[slot]);
 	if (!ack)
-		return;
-	coupled_on_ack(s, view, ack, group, slot, COUPLED_IS_OLIA);
+		return 0;
+	coupled_on_ack(s, ack, group, slot, COUPLED_IS_OLIA);
 	coupled_publish(s, view->srtt_us, &group->member[slot]);
+	return 0;
 }
 
 static void coupled_leave(struct sock *sk)

@@ -45,7 +45,8 @@ struct law_group {
 
 struct coupled_state {
 	u64 cwnd_q32;
-	u64 since_loss_bytes;
+	u64 acked_bytes; /* cumulatively, as the transport counts them, in recovery too */
+	u64 acked_at_loss;
 	u64 between_losses_bytes;
 	s64 alpha_q32; /* OLIA: of the last ACK */
 	u32 ssthresh;
@@ -191,7 +192,7 @@ LAW_INLINE void coupled_publish(const struct coupled_state *s, u32 srtt_us, stru
 {
 	m->cwnd_q10 = law_min(s->cwnd_q32 >> 22, COUPLED_MAX_WINDOW << 10);
 	m->srtt_us = srtt_us;
-	m->l_bytes = law_max(s->since_loss_bytes, s->between_losses_bytes);
+	m->l_bytes = law_max(s->acked_bytes - s->acked_at_loss, s->between_losses_bytes);
 }
 
 LAW_INLINE void coupled_grow(struct coupled_state *s, s64 per_packet_q32, u64 acked_q16)
@@ -214,14 +215,13 @@ LAW_INLINE u64 coupled_slow_start(struct coupled_state *s, u32 acked)
 }
 
 /* `group->member[own]` must have been told before. */
-LAW_INLINE void coupled_on_ack(struct coupled_state *s, const struct law_view *view, const struct law_ack *ack,
+LAW_INLINE void coupled_on_ack(struct coupled_state *s, const struct law_ack *ack,
 			       const struct law_group *group, u32 own, bool is_olia)
 {
 	struct coupled_sums sums = {};
 	s64 step, reno;
 	u64 acked_q16;
 
-	s->since_loss_bytes += (u64)ack->acked * view->mss;
 	if (!ack->may_grow)
 		return;
 	acked_q16 = coupled_slow_start(s, law_min(ack->acked, 1U << 12));
@@ -254,9 +254,9 @@ LAW_INLINE u32 coupled_on_congestion(struct coupled_state *s)
 {
 	s->cwnd_q32 = law_max(s->cwnd_q32 / 2, law_min(s->cwnd_q32, 2 * Q32));
 	s->ssthresh = law_max(coupled_cwnd(s), 2);
-	if (s->since_loss_bytes) {
-		s->between_losses_bytes = s->since_loss_bytes;
-		s->since_loss_bytes = 0;
+	if (s->acked_bytes > s->acked_at_loss) {
+		s->between_losses_bytes = s->acked_bytes - s->acked_at_loss;
+		s->acked_at_loss = s->acked_bytes;
 	}
 	return s->ssthresh;
 }

@@ -2,7 +2,7 @@
 otherwise idle machine.
 
 Sessions of real time are kept in out/twin, so it can be run in parts: after M minutes it starts no further one. The page is written
-once all are there; with `--only` it has these parts and names the others.
+once all are there; with `--only` the other parts stay as they are, each with the commit of its figures.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from dumbbell import dumbbell
 from matplotlib.figure import Figure
-from papers import COMMIT, commit
+from papers import commit
 
 from playpath import _engine
 from playpath.base.metrics import format_value, metric
@@ -93,7 +93,7 @@ machine's counts (docs/appendix/worlds-traced.md). *sticky-3p-150* was played be
 """
 WIRE = "Linux's MPTCP has none of these schedulers: the sender is ours in the world [wire](../manual/wire.md), the client Linux's."
 SCENARIOS = {
-    "wireless": Shown(seeds=20, cut=40, cc=SIX),
+    "wireless": Shown(seeds=20, cut=40, cc=SIX, changes=jitter("0.3 ms", "wifi")),
     "short-buffer": Shown(seeds=20, cut=30, cc=SIX, changes=jitter("0.3 ms", "cable")),
     "satellite": Shown(seeds=20, cut=30, cc=SIX, changes=jitter("1 ms", "satellite")),
     "mobile": Shown(seeds=30, cut=40, cc=SIX, changes=jitter("1 ms", "cell")),
@@ -137,7 +137,7 @@ Does the simulator agree with Linux? The same scenarios, senders, seeds and rand
 WORDS = """
 What still differs, and why: [validation](../validation.md). Made by `docs/twin.py`; do not edit.
 
-Figures: engine of commit b3ffaf3; intervals: Student's t. The changelog lists under "Results may differ" what has changed results since.
+Each part names the engine's commit; intervals: Student's t. The changelog lists under "Results may differ" what has changed results since.
 
 ## How to read it
 
@@ -154,7 +154,7 @@ Figures: engine of commit b3ffaf3; intervals: Student's t. The changelog lists u
 - The ranking: each pair of senders is *alike* if in both worlds the same one is better by stall time, or in both they are alike;
   *opposite* if the worlds prove different things; *open* if one of them proves nothing. Rankings are alike if all pairs are.
 
-They were played on two virtual cores, twelve sessions at a time (*dumbbell*: two), with server and player having priority over
+They were played on two virtual cores, at most twelve sessions at a time (*dumbbell*: two), with server and player having priority over
 ordinary programs, in two hours and three quarters. Builds and other sessions ran at the same time as some of them. A bulk flow's
 link may be 1 ms late at the 99th percentile, a scenario's 20 ms.
 
@@ -182,6 +182,10 @@ duration = "8 s"
 seeds = 3
 """
 BULK_FIGURES = ("goodput_mbps", "mean_rtt_ms")
+BULK_TITLE = "One bulk flow"
+BEYOND = " beyond chance"
+ALL_FIGURES = 900
+"""About as many as the page has: what an interval is corrected for."""
 CELLS = [
     (cc, rtt, loss) for rtt in (20, 100) for loss in (0, 0.1, 1) for cc in ("newreno", "cubic", "vegas", "ccp", "bbr")
 ]
@@ -200,7 +204,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=1e9)
     parser.add_argument(
-        "--only", nargs="+", choices=("bulk", *SCENARIOS), help="these parts; the page names the others"
+        "--only", nargs="+", choices=("bulk", *SCENARIOS), help="these parts; the others stay as they are"
     )
     options = parser.parse_args()
     deadline = time.monotonic() + 60 * options.minutes
@@ -245,31 +249,34 @@ def check_time(deadline: float) -> None:
 
 
 def page(bulk: list[tuple[tuple[str, int, float], Twin]], shown: dict[str, Twin]) -> str:
-    """The whole page."""
-    words = COMMIT.sub(f"engine of commit {commit()}", WORDS.strip())
-    parts = [HEAD.strip(), answer(bulk, shown), words, overview(shown), *([bulk_section(bulk)] if bulk else [])]
-    parts += [scenario_section(name, result) for name, result in shown.items()]
-    return "\n\n".join(parts).rstrip() + "\n"
+    """The whole page. Parts that are not judged now stay as they are in it."""
+    before = PAGE.read_text().split("\n## ") if PAGE.exists() else []
+    kept = {part.partition("\n")[0]: f"## {part}".rstrip() for part in before}
+    rows = [line for line in kept.get("Overview", "").splitlines() if line.startswith("| [")]
+    judged = {row.partition("[")[2].partition("]")[0]: row for row in rows}
+    judged |= {name: overview_row(name, result) for name, result in shown.items()}
+    ordered = [judged[name] for name in SCENARIOS if name in judged]
+    parts = {**kept, BULK_TITLE: bulk_section(bulk)} if bulk else kept
+    parts |= {name: scenario_section(name, result) for name, result in shown.items()}
+    sections = [parts[name] for name in (BULK_TITLE, *SCENARIOS) if name in parts]
+    return "\n\n".join([HEAD.strip(), answer(ordered), WORDS.strip(), overview(ordered), *sections]) + "\n"
 
 
-def answer(bulk: list[tuple[tuple[str, int, float], Twin]], shown: dict[str, Twin]) -> str:
-    """What the page shows, in three lines."""
-    judged = [m.verdict for _, result in bulk for m in result.metrics if m.metric in BULK_FIGURES]
-    figures = Counter(judged), Counter(m.verdict for result in shown.values() for m in result.metrics)
-    listed = [
-        f"of {c.total()} figures {c['alike']} are alike, {c['differ']} differ, {c['open']} are open" for c in figures
-    ]
-    judged = [m for result in shown.values() for m in result.metrics]
-    proven = sum(m.verdict == "differ" and is_proven(m, len(judged)) for m in judged)
-    opposite = sum(result.counted()["opposite"] for result in shown.values())
-    missing = [name for name in SCENARIOS if name not in shown] + ([] if bulk else ["bulk flows"])
-    lines = [f"- Bulk flows: {listed[0]}."] if bulk else []
-    lines += [
-        f"- Shipped scenarios: {listed[1]}; {proven} of those that differ do so beyond what chance does among so many.",
-        f"- Pairs of senders that the worlds rank in opposite ways: {opposite or 'none'}.",
-    ]
-    lines += [f"- Not played again with this engine: {', '.join(missing)}."] if missing else []
-    return "\n".join(lines)
+def answer(rows: list[str]) -> str:
+    """What the page shows, in two lines."""
+    cells = [[cell.strip() for cell in row.strip(" |").split("|")] for row in rows]
+    alike, differ, undecided = (
+        sum(figures) for figures in zip(*(map(int, row[5].split(",")) for row in cells), strict=True)
+    )
+    opposite = sum(int(row[4].split(",")[1]) for row in cells)
+    proven = sum(row.count(BEYOND) for row in rows)
+    return "\n".join(
+        [
+            f"- Of {alike + differ + undecided} figures of shipped scenarios {alike} are alike, {differ} differ, {undecided} are open; "
+            f"{proven} of those that differ do so beyond what chance does among so many.",
+            f"- Pairs of senders that the worlds rank in opposite ways: {opposite or 'none'}.",
+        ]
+    )
 
 
 def is_proven(found: MetricTwin, figures: int) -> bool:
@@ -285,11 +292,13 @@ def is_proven(found: MetricTwin, figures: int) -> bool:
 
 def bulk_section(bulk: list[tuple[tuple[str, int, float], Twin]]) -> str:
     """The table of single flows."""
+    counts = Counter(m.verdict for _, result in bulk for m in result.metrics if m.metric in BULK_FIGURES)
     lines = [
-        "## One bulk flow",
+        f"## {BULK_TITLE}",
         "",
-        "10 Mbit/s, a tail-drop queue of 1 bandwidth-delay product, 8 s with slow start; 3 seeds, mean.",
-        "In brackets: kernel minus simulator. Margins: 5 % of goodput, 10 % of the mean RTT.",
+        f"10 Mbit/s, a tail-drop queue of 1 bandwidth-delay product, 8 s with slow start; 3 seeds, mean; engine of commit {commit()}.",
+        "In brackets: kernel minus simulator. Margins: 5 % of goodput, 10 % of the mean RTT. "
+        f"Of {counts.total()} figures {counts['alike']} are alike, {counts['differ']} differ, {counts['open']} are open.",
         "",
         "| control | RTT, loss | goodput (Mbit/s): sim, kernel | | mean RTT (ms): sim, kernel | | retransmitted: sim, kernel |",
         "|---|---|---|---|---|---|---|",
@@ -312,7 +321,7 @@ def cell(found: MetricTwin) -> str:
     return f"{format_summary(found.sim)}, {format_summary(found.kernel)} ({share:+.1f} %) | {verdict}"
 
 
-def overview(shown: dict[str, Twin]) -> str:
+def overview(rows: list[str]) -> str:
     """One line per scenario: are the worlds alike?"""
     lines = [
         "## Overview",
@@ -320,18 +329,28 @@ def overview(shown: dict[str, Twin]) -> str:
         "| scenario | senders | seeds | ranking | pairs alike, opposite, open "
         "| figures that are alike, differ, are open | what differs |",
         "|---|---|---|---|---|---|---|",
+        *rows,
     ]
-    for name, result in shown.items():
-        orders = result.counted()
-        verdicts = Counter(found.verdict for found in result.metrics)
-        differing = Counter(metric(found.metric).label for found in result.metrics if found.verdict == "differ")
-        reported = ", ".join(f"{label} ({count})" if count > 1 else label for label, count in differing.items()) or "–"
-        lines.append(
-            f"| [{name}](#{name}) | {len(result.senders)} | {SCENARIOS[name].seeds} | {result.ranking_verdict} "
-            f"| {orders['alike']}, {orders['opposite']}, {orders['open']} "
-            f"| {verdicts['alike']}, {verdicts['differ']}, {verdicts['open']} | {reported} |"
-        )
     return "\n".join(lines)
+
+
+def overview_row(name: str, result: Twin) -> str:
+    """The line of a scenario."""
+    orders = result.counted()
+    verdicts = Counter(found.verdict for found in result.metrics)
+    labels = [
+        metric(m.metric).label + (BEYOND if is_proven(m, ALL_FIGURES) else "")
+        for m in result.metrics
+        if m.verdict == "differ"
+    ]
+    reported = (
+        ", ".join(f"{label} ({count})" if count > 1 else label for label, count in Counter(labels).items()) or "–"
+    )
+    return (
+        f"| [{name}](#{name}) | {len(result.senders)} | {SCENARIOS[name].seeds} | {result.ranking_verdict} "
+        f"| {orders['alike']}, {orders['opposite']}, {orders['open']} "
+        f"| {verdicts['alike']}, {verdicts['differ']}, {verdicts['open']} | {reported} |"
+    )
 
 
 def command(name: str) -> str:
@@ -357,7 +376,8 @@ def scenario_section(name: str, result: Twin) -> str:
         "",
         f"`{command(name)}`",
         "",
-        f"{f'The first {how.cut} s of a session each' if how.cut else 'Whole sessions'}, {how.seeds} seeds. **{result.sentence}**",
+        f"{f'The first {how.cut} s of a session each' if how.cut else 'Whole sessions'}, {how.seeds} seeds, "
+        f"engine of commit {commit()}. **{result.sentence}**",
         *(["", how.remark] if how.remark else []),
         "",
         f"![{name}](../images/twin-{name}.png)",

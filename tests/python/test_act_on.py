@@ -11,7 +11,7 @@ from conftest import SMALL
 import playpath
 from playpath.base.metrics import about_runs
 from playpath.cli.commands.compare import _causes
-from playpath.judge.trial import viewers_per_arm
+from playpath.judge.trial import doubt, viewers_per_arm
 from playpath.results.comparison import Comparison
 from playpath.results.costs import hourly_costs
 from playpath.results.latex import escaped
@@ -84,7 +84,8 @@ def test_trials_are_for_senders_that_are_told_apart():
     (trial,) = result.trials
     assert [trial.best, trial.sender] == result.ranking
     values = [[v for v in result.values(name, trial.metric) if v is not None] for name in (trial.sender, trial.best)]
-    assert trial.viewers_per_arm == viewers_per_arm(*values) > 1
+    pairs = [a - b for a, b in zip(*values, strict=True)]
+    assert trial.viewers_per_arm == viewers_per_arm(*values, less=doubt(pairs)) > 1
     assert result.to_dict()["trials"] == [trial.to_dict()]
 
 
@@ -161,6 +162,8 @@ def test_causes_that_are_not_shown_are_counted(number, told):
 def test_equal_arms_without_spread_or_difference():
     assert viewers_per_arm([1.0, 1.0], [2.0, 2.0]) == 2
     assert viewers_per_arm([1.0], [2.0, 3.0]) is None
+    assert viewers_per_arm([1.0, 3.0], [2.0, 4.0], less=1.5) is None
+    assert viewers_per_arm([1.0, 3.0], [2.0, 4.0], less=0.5) == viewers_per_arm([1.0, 3.0], [2.0, 4.0], 0.5) == 127
 
 
 def test_latex_has_every_sender_and_no_bare_character(small_result):

@@ -148,8 +148,26 @@ def test_no_difference_is_one_that_no_session_shows_at_any_criterion():
     for other, unnoticed in ((runs(10, **same), ["b"]), (once, [])):
         ranker, decision = rank({"a": runs(10, **same), "b": other})
         assert (decision.open, decision.unnoticed) == (["b"], unnoticed)
-        said = ranker.headline == "No difference in 10 runs that a viewer would notice between a and b."
+        said = ranker.headline == (
+            "Undecided after 10 runs: none of them shows a difference between a and b that a viewer would notice."
+        )
         assert said == bool(unnoticed)
+
+
+def test_equality_is_told_only_where_it_is_proven():
+    def headline(number):
+        return rank({name: runs(number, stall_time_s=[0.0]) for name in "ab"})[0].headline
+
+    assert headline(3).startswith("Undecided after 3 runs: none of them shows a difference")
+    assert headline(60) == "a and b are proven alike for the viewer in 60 runs."
+
+
+def test_a_few_runs_prove_nothing_and_the_verdict_says_so():
+    def verdict(number):
+        return rank({"a": runs(number, stall_time_s=[0.0]), "b": runs(number, stall_time_s=[0.0, 3.0])})[0].verdict
+
+    assert "Fewer than 8 runs prove nothing. About " in verdict(4)
+    assert "prove nothing" not in verdict(10)
 
 
 @pytest.mark.parametrize("is_race", [False, True])

@@ -108,7 +108,7 @@ impl Chain {
 
     /// Weights after `takes` seconds without a transfer.
     pub fn pass(&self, weights: &[f64], takes: f64) -> Vec<f64> {
-        let stays = libm::exp(-self.changes * takes);
+        let stays = self.stays(takes);
         let mut next: Vec<f64> = weights.iter().map(|w| w * stays).collect();
         for (from, &weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
             let moved = weight * (1.0 - stays);
@@ -123,10 +123,14 @@ impl Chain {
         self.rates[rate] * libm::exp(self.widths[rate] * (draws.uniform() - 0.5))
     }
 
-    /// Transition probability from `from` to `to` in `takes` seconds.
-    pub fn follows(&self, from: usize, to: usize, takes: f64) -> f64 {
-        let stays = libm::exp(-self.changes * takes);
-        (1.0 - stays) * self.kernel[from][to] + if from == to { stays } else { 0.0 }
+    /// Probability of no change in `takes` seconds.
+    pub fn stays(&self, takes: f64) -> f64 {
+        libm::exp(-self.changes * takes)
+    }
+
+    /// The kernel by the rate that follows: a row for each, with the probability of it after each rate.
+    pub fn kernel_into(&self) -> Vec<Vec<f64>> {
+        (0..self.rates.len()).map(|to| self.kernel.iter().map(|row| row[to]).collect()).collect()
     }
 }
 

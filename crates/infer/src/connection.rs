@@ -27,8 +27,8 @@ mod tests;
 use crate::deployed::Deployed;
 use crate::log::{Socket, Transfer};
 use flow::{Flow, Group};
-use link::Fate;
 pub(crate) use link::Link;
+use link::{Fate, Together};
 use playpath_cc::{IdleRestart, View, WindowChange};
 use playpath_transport::window_after_idle;
 use playpath_units::{Duration, Time};
@@ -186,31 +186,27 @@ impl<'a> Connection<'a> {
     fn send_group(&mut self, now: f64, left: u64, last_size: f64) -> (Fate, u64) {
         let (mss, header) = (self.flow.deployed.mss, self.flow.deployed.header);
         let most = self.flow.together().min(left);
-        let size = |number: u64| if number == left { last_size } else { mss + header };
-        let mut group = Group { packets: 0, payload_bytes: 0.0, first_left_at: 0.0, is_retransmission: false };
-        let mut last = None;
-        for number in 1..=most {
-            let fate = self.link.offer(now, size(number), false);
-            let one = Group { packets: 1, payload_bytes: size(number) - header, first_left_at: fate.left_at, ..group };
-            if fate.is_lost {
-                if let Some(before) = last {
-                    self.flow.transmit(now, group, before);
-                }
-                self.flow.transmit(now, one, fate);
-                return (fate, number);
-            }
-            let is_first = group.packets == 0;
-            group = Group {
-                packets: group.packets + 1,
-                payload_bytes: group.payload_bytes + one.payload_bytes,
-                first_left_at: if is_first { fate.left_at } else { group.first_left_at },
-                ..one
-            };
-            last = Some(fate);
+        let Together { packets, first_left_at, left_at, lost } =
+            self.link.offer_group(now, most, left, (mss + header, last_size));
+        let payload = |from: u64, to: u64| {
+            let full = (to - from) as f64 * mss;
+            if to == left { full - mss + (last_size - header) } else { full }
+        };
+        let sent = u64::from(packets);
+        let delivered = Fate { left_at, is_lost: false };
+        if packets > 0 {
+            let payload_bytes = payload(0, sent);
+            self.flow.transmit(
+                now,
+                Group { packets, payload_bytes, first_left_at, is_retransmission: false },
+                delivered,
+            );
         }
-        let fate = last.expect("one at least");
-        self.flow.transmit(now, group, fate);
-        (fate, most)
+        let Some(fate) = lost else { return (delivered, sent) };
+        let payload_bytes = payload(sent, sent + 1);
+        let first_left_at = fate.left_at;
+        self.flow.transmit(now, Group { packets: 1, payload_bytes, first_left_at, is_retransmission: false }, fate);
+        (fate, sent + 1)
     }
 
     /// The window keeps the link busy until the transfer ends.
@@ -221,8 +217,12 @@ impl<'a> Connection<'a> {
 }
 
 fn time(s: f64) -> Time {
-    Time::from_secs_f64(s)
+    Time::from_nanos(nanos(s))
 }
 fn length(s: f64) -> Duration {
-    Duration::from_secs_f64(s)
+    Duration::from_nanos(nanos(s))
+}
+/// As `Duration::from_secs_f64`, for less than 292 years: a conversion to a signed number is one instruction.
+fn nanos(s: f64) -> u64 {
+    ((s * 1e9 + 0.5) as i64).max(0).cast_unsigned()
 }

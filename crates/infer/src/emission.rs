@@ -56,35 +56,34 @@ impl CountLikelihood {
     }
 }
 
-/// A transfer against the grid.
+/// A transfer against the grid; columns have an entry for each rate.
 pub(crate) struct Emission {
     /// First byte at, seconds after the request.
     first_byte: f64,
     /// The logged time, from the first byte on.
     seen: f64,
-    at: Vec<At>,
     pauses: f64,
     /// Logarithm of the factor that all rates have in common.
     pub common: f64,
+    /// Simulated duration without `first_byte`, and its deviation.
+    takes: Vec<f64>,
+    deviation: Vec<f64>,
+    /// Density of the logged time at a constant rate, and the normal distribution function at it.
+    likely: Vec<f64>,
+    below: Vec<f64>,
+    /// Slope of the time in the logarithm of the rate, and the noise alone.
+    slope: Vec<f64>,
+    noise: Vec<f64>,
+    /// Likelihood of the other logged quantities, relative to that at the most likely rate.
+    counts: Vec<f64>,
 }
 
-/// A rate against the time that was seen.
-#[derive(Clone, Copy)]
-struct At {
-    /// Expected, from the first byte on.
+/// The columns at a rate that a change needs.
+struct Cell {
     takes: f64,
-    /// Deviation of the expected time: noise, and the width of the cell.
     deviation: f64,
-    /// How likely, if it stays.
     likely: f64,
-    /// Probability of less than was seen.
     below: f64,
-    /// Share of the time before the first byte.
-    before: f64,
-    /// Slope of the time in the logarithm of the rate, and the noise alone.
-    slope: f64,
-    noise: f64,
-    /// Likelihood of the other logged quantities, relative to that at the most likely rate.
     counts: f64,
 }
 
@@ -93,7 +92,7 @@ impl Emission {
     pub fn new(
         transfer: &Transfer,
         first_byte: f64,
-        (takes, variation): (&[f64], &[f64]),
+        (takes, variation): (Vec<f64>, &[f64]),
         counts: &CountLikelihood,
         widths: &[f64],
         noise: &Noise,
@@ -104,67 +103,111 @@ impl Emission {
         let scale = transfer.took_s - known_rtt(transfer);
         let shown = seen.max(0.05 * scale);
         let mean_pause = 0.1 + 0.3 * transfer.took_s;
-        let at = (0..takes.len())
-            .map(|rate| {
-                let time = takes[rate];
-                let slope = slope(takes, widths, rate);
-                let relative = noise.relative * noise.relative + variation[rate] * variation[rate];
-                let own = libm::sqrt(noise.absolute_s * noise.absolute_s + relative * scale * scale);
-                let cell = slope * widths[rate];
-                let deviation = libm::sqrt(own * own + cell * cell / 12.0);
-                let late = seen - time;
-                // For very short and very long times, the smaller of the logarithmic and the linear deviation counts.
-                let ratio = shown * libm::log(shown / time.max(1e-6));
-                let off = libm::copysign(ratio.abs().min(late.abs()), late);
-                let far = outliers.times * deviation + outliers.variation * scale;
-                let usual =
-                    (1.0 - outliers.share) * bell(off / deviation) / deviation + outliers.share * bell(off / far) / far;
-                let paused = if late > 0.0 { libm::exp(-late / mean_pause) / mean_pause } else { 0.0 };
-                At {
-                    takes: time,
-                    deviation,
-                    likely: (1.0 - noise.pauses) * usual + noise.pauses * paused + MIN_LIKELIHOOD,
-                    below: below(off / deviation),
-                    before: first_byte / (first_byte + time),
-                    slope,
-                    noise: own,
-                    counts: counts.at[rate],
-                }
-            })
-            .collect();
-        Emission { first_byte, seen, at, pauses: noise.pauses, common: counts.common }
+        let column = || Vec::with_capacity(takes.len());
+        let mut emission = Emission {
+            first_byte,
+            seen,
+            pauses: noise.pauses,
+            common: counts.common,
+            takes: vec![],
+            deviation: column(),
+            likely: column(),
+            below: column(),
+            slope: column(),
+            noise: column(),
+            counts: counts.at.clone(),
+        };
+        for rate in 0..takes.len() {
+            let time = takes[rate];
+            let slope = slope(&takes, widths, rate);
+            let relative = noise.relative * noise.relative + variation[rate] * variation[rate];
+            let own = libm::sqrt(noise.absolute_s * noise.absolute_s + relative * scale * scale);
+            let cell = slope * widths[rate];
+            let deviation = libm::sqrt(own * own + cell * cell / 12.0);
+            let late = seen - time;
+            // For very short and very long times, the smaller of the logarithmic and the linear deviation counts.
+            let ratio = shown * libm::log(shown / time.max(1e-6));
+            let off = libm::copysign(ratio.abs().min(late.abs()), late);
+            let far = outliers.times * deviation + outliers.variation * scale;
+            let usual =
+                (1.0 - outliers.share) * bell(off / deviation) / deviation + outliers.share * bell(off / far) / far;
+            let paused = if late > 0.0 { libm::exp(-late / mean_pause) / mean_pause } else { 0.0 };
+            emission.likely.push((1.0 - noise.pauses) * usual + noise.pauses * paused + MIN_LIKELIHOOD);
+            emission.below.push(below(off / deviation));
+            emission.deviation.push(deviation);
+            emission.slope.push(slope);
+            emission.noise.push(own);
+        }
+        Emission { takes, ..emission }
     }
 
     #[inline]
     pub fn at(&self, rate: usize) -> f64 {
-        self.at[rate].likely * self.at[rate].counts
+        self.likely[rate] * self.counts[rate]
     }
 
     /// Over the moment of one change from `from` to `to`.
     #[inline]
     pub fn changing(&self, from: usize, to: usize) -> f64 {
-        0.5 * (self.at[from].counts + self.at[to].counts) * self.in_time(from, to)
+        let (from, to) = (self.cell(from), self.cell(to));
+        0.5 * (from.counts + to.counts) * self.in_time(&from, &to)
+    }
+
+    /// Add to each rate what moves there from the rate `from`: `moves` times its share, where that is more than `least`.
+    pub fn add_changes(&self, from: usize, moves: f64, least: f64, shares: &[f64], next: &mut [f64]) {
+        let is_added = |share: &f64| moves * share > least;
+        let first = shares.iter().position(is_added).unwrap_or(shares.len());
+        let end = shares.iter().rposition(is_added).map_or(first, |last| last + 1);
+        // Without branches and bounds checks, so that several rates are computed at once.
+        let (shares, next) = (&shares[first..end], &mut next[first..end]);
+        let (takes, deviation) = (&self.takes[first..end], &self.deviation[first..end]);
+        let (likely, below, counts) = (&self.likely[first..end], &self.below[first..end], &self.counts[first..end]);
+        let from = self.cell(from);
+        for index in 0..next.len() {
+            let moved = moves * shares[index];
+            let to = Cell {
+                takes: takes[index],
+                deviation: deviation[index],
+                likely: likely[index],
+                below: below[index],
+                counts: counts[index],
+            };
+            let changing = 0.5 * (from.counts + to.counts) * self.in_time(&from, &to);
+            next[index] += if moved > least { moved * changing } else { 0.0 };
+        }
     }
 
     #[inline]
-    fn in_time(&self, from: usize, to: usize) -> f64 {
-        let (a, b) = (&self.at[from], &self.at[to]);
-        let spread = (a.takes - b.takes).abs();
-        if spread > 0.0 && a.below == b.below {
-            return a.before * b.likely + (1.0 - a.before) * MIN_LIKELIHOOD;
+    fn cell(&self, rate: usize) -> Cell {
+        Cell {
+            takes: self.takes[rate],
+            deviation: self.deviation[rate],
+            likely: self.likely[rate],
+            below: self.below[rate],
+            counts: self.counts[rate],
         }
-        let on_the_way = if spread < 0.5 * a.deviation.min(b.deviation) {
-            b.likely
-        } else {
-            (1.0 - self.pauses) * (a.below - b.below).abs() / spread + MIN_LIKELIHOOD
-        };
-        a.before * b.likely + (1.0 - a.before) * on_the_way
+    }
+
+    #[inline]
+    fn in_time(&self, from: &Cell, to: &Cell) -> f64 {
+        let (spread, across) = ((from.takes - to.takes).abs(), (from.below - to.below).abs());
+        let before = self.before(from);
+        let deviation = if from.deviation < to.deviation { from.deviation } else { to.deviation };
+        let evenly = (1.0 - self.pauses) * across / spread + MIN_LIKELIHOOD;
+        let is_near = (spread < 0.5 * deviation) & ((across > 0.0) | (spread == 0.0));
+        before * to.likely + (1.0 - before) * if is_near { to.likely } else { evenly }
+    }
+
+    /// Share of a transfer at this rate before the first byte.
+    #[inline]
+    fn before(&self, at: &Cell) -> f64 {
+        self.first_byte / (self.first_byte + at.takes)
     }
 
     /// Draw the time of the change from `from` to `to`, in seconds after the request.
     pub fn moment(&self, from: usize, to: usize, draws: &mut Stream) -> f64 {
-        let (a, b) = (&self.at[from], &self.at[to]);
-        if draws.chance(a.before * b.likely / self.in_time(from, to)) {
+        let (a, b) = (self.cell(from), self.cell(to));
+        if draws.chance(self.before(&a) * b.likely / self.in_time(&a, &b)) {
             return self.first_byte * draws.uniform();
         }
         let spread = a.takes - b.takes;
@@ -179,12 +222,12 @@ impl Emission {
 
     /// Draw the position of a constant rate within its cell, in the logarithm: up to half of `width` to either side.
     pub fn within(&self, rate: usize, width: f64, draws: &mut Stream) -> f64 {
-        let at = &self.at[rate];
+        let (slope, late) = (self.slope[rate], self.seen - self.takes[rate]);
         let anywhere = draws.uniform_in(-width / 2.0, width / 2.0);
-        if at.slope.abs() < 1e-6 || (self.seen - at.takes) > 4.0 * at.deviation {
+        if slope.abs() < 1e-6 || late > 4.0 * self.deviation[rate] {
             return anywhere;
         }
-        let (mean, deviation) = ((self.seen - at.takes) / at.slope, at.noise / at.slope.abs());
+        let (mean, deviation) = (late / slope, self.noise[rate] / slope.abs());
         (0..20).map(|_| mean + deviation * draws.normal()).find(|x| x.abs() <= width / 2.0).unwrap_or(anywhere)
     }
 }

@@ -183,12 +183,16 @@ impl<'a> Tables<'a> {
                 let off = deviations * libm::sqrt(model * model + table.shared * own * own);
                 takes * libm::exp(off)
             };
-            let takes: Vec<f64> = takes.iter().zip(variation).zip(&chain.rates).map(late).collect();
+            let takes = if deviations == 0.0 {
+                takes.clone()
+            } else {
+                takes.iter().zip(variation).zip(&chain.rates).map(late).collect()
+            };
             let variation: Vec<f64> = variation.iter().map(|own| own * alone).collect();
             let emission = Emission::new(
                 transfer,
                 first_byte,
-                (&takes, &variation),
+                (takes, &variation),
                 &counts[index],
                 &chain.widths,
                 noise,

@@ -67,20 +67,14 @@ fn trim(weights: &mut [f64]) {
 
 /// The weights after a transfer.
 fn through(chain: &Chain, step: &Step, weights: &[f64]) -> Vec<f64> {
-    let stays = libm::exp(-chain.changes * step.took);
+    let stays = chain.stays(step.took);
     let mut next = vec![0.0; weights.len()];
     for (from, &weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
         next[from] += weight * stays * step.emission.at(from);
         if weight < MIN_MOVED_SHARE {
             continue;
         }
-        let moves = weight * (1.0 - stays);
-        for (to, (share, next)) in chain.kernel[from].iter().zip(&mut next).enumerate() {
-            let moved = moves * share;
-            if moved > NEGLIGIBLE {
-                *next += moved * step.emission.changing(from, to);
-            }
-        }
+        step.emission.add_changes(from, weight * (1.0 - stays), NEGLIGIBLE, &chain.kernel[from], &mut next);
     }
     next
 }
@@ -93,17 +87,19 @@ pub(crate) fn backward(
     count: usize,
     draws: &mut Stream,
 ) -> Vec<Course> {
-    let last = filtered.after.last().unwrap_or(&chain.prior);
-    let mut ends: Vec<usize> = (0..count).map(|_| pick(last, draws)).collect();
+    let last = Weighed::new(filtered.after.last().unwrap_or(&chain.prior).clone());
+    let mut ends: Vec<usize> = (0..count).map(|_| last.pick(draws)).collect();
     let mut courses: Vec<Course> = vec![vec![]; count];
+    let kernel_into = if count > 0 { chain.kernel_into() } else { vec![] };
     for (index, step) in steps.iter().enumerate().rev() {
         let before = &filtered.before[index];
-        let mut known: Vec<Option<Vec<f64>>> = vec![None; chain.rates.len()];
+        let stays = chain.stays(step.took);
+        let mut known: Vec<Option<Weighed>> = chain.rates.iter().map(|_| None).collect();
         for (end, course) in ends.iter_mut().zip(&mut courses) {
             let to = *end;
-            let weights = known[to].get_or_insert_with(|| backward_weights(chain, step, before, to));
-            let from = pick(weights, draws);
-            if from == to && draws.chance(step_stays(chain, step, to)) {
+            let weights = known[to].get_or_insert_with(|| backward_weights(step, before, to, &kernel_into[to], stays));
+            let from = weights.pick(draws);
+            if from == to && draws.chance(step_stays(chain, step, to, stays)) {
                 let within = step.emission.within(to, chain.widths[to], draws);
                 course.push((step.at, chain.rates[to] * libm::exp(within)));
             } else {
@@ -113,43 +109,51 @@ pub(crate) fn backward(
             *end = from;
         }
         if index > 0 && step.gap > 0.0 {
-            over_gap(chain, step, &filtered.after[index - 1], &mut ends, &mut courses, draws);
+            over_gap(chain, step, &filtered.after[index - 1], &kernel_into, (&mut ends, &mut courses), draws);
         }
     }
     courses.iter_mut().for_each(|course| course.reverse());
     courses
 }
 
-fn step_stays(chain: &Chain, step: &Step, rate: usize) -> f64 {
-    let stays = libm::exp(-chain.changes * step.took) * step.emission.at(rate);
-    let moved =
-        (1.0 - libm::exp(-chain.changes * step.took)) * chain.kernel[rate][rate] * step.emission.changing(rate, rate);
+fn step_stays(chain: &Chain, step: &Step, rate: usize, stays: f64) -> f64 {
+    let moved = (1.0 - stays) * chain.kernel[rate][rate] * step.emission.changing(rate, rate);
+    let stays = stays * step.emission.at(rate);
     stays / (stays + moved)
 }
 
-fn backward_weights(chain: &Chain, step: &Step, before: &[f64], to: usize) -> Vec<f64> {
-    let stays = libm::exp(-chain.changes * step.took);
-    before
-        .iter()
-        .enumerate()
-        .map(|(from, &weight)| {
-            if weight <= 0.0 {
-                return 0.0;
-            }
-            let moved = (1.0 - stays) * chain.kernel[from][to] * step.emission.changing(from, to);
-            weight * (moved + if from == to { stays * step.emission.at(to) } else { 0.0 })
-        })
-        .collect()
+/// Weights of the rates before a transfer, given the one after it; `shares`: of each rate's changes, to that one.
+fn backward_weights(step: &Step, before: &[f64], to: usize, shares: &[f64], stays: f64) -> Weighed {
+    let weight = |(from, (&weight, share)): (usize, (&f64, &f64))| {
+        if weight <= 0.0 {
+            return 0.0;
+        }
+        let moved = (1.0 - stays) * share * step.emission.changing(from, to);
+        weight * (moved + if from == to { stays * step.emission.at(to) } else { 0.0 })
+    };
+    Weighed::new(before.iter().zip(shares).enumerate().map(weight).collect())
 }
 
-fn over_gap(chain: &Chain, step: &Step, after: &[f64], ends: &mut [usize], courses: &mut [Course], draws: &mut Stream) {
-    let mut known: Vec<Option<Vec<f64>>> = vec![None; chain.rates.len()];
+fn over_gap(
+    chain: &Chain,
+    step: &Step,
+    after: &[f64],
+    kernel_into: &[Vec<f64>],
+    (ends, courses): (&mut [usize], &mut [Course]),
+    draws: &mut Stream,
+) {
+    let stays = chain.stays(step.gap);
+    let mut known: Vec<Option<Weighed>> = chain.rates.iter().map(|_| None).collect();
     for (end, course) in ends.iter_mut().zip(courses) {
         let to = *end;
         let weights = known[to].get_or_insert_with(|| {
-            after.iter().enumerate().map(|(from, w)| w * chain.follows(from, to, step.gap)).collect()
+            let follows = |share: &f64| (1.0 - stays) * share;
+            let mut weights: Vec<f64> =
+                after.iter().zip(&kernel_into[to]).map(|(w, share)| w * follows(share)).collect();
+            weights[to] = after[to] * (follows(&kernel_into[to][to]) + stays);
+            Weighed::new(weights)
         });
-        let from = pick(weights, draws);
+        let from = weights.pick(draws);
         if from != to {
             course.push((step.at - step.gap * draws.uniform(), chain.within(to, draws)));
         }
@@ -157,15 +161,27 @@ fn over_gap(chain: &Chain, step: &Step, after: &[f64], ends: &mut [usize], cours
     }
 }
 
-fn pick(weights: &[f64], draws: &mut Stream) -> usize {
-    let mut left = draws.uniform() * weights.iter().sum::<f64>();
-    for (index, &weight) in weights.iter().enumerate() {
-        left -= weight;
-        if left < 0.0 && weight > 0.0 {
-            return index;
-        }
+/// Weights of the rates, to draw from.
+struct Weighed {
+    weights: Vec<f64>,
+    sum: f64,
+}
+
+impl Weighed {
+    fn new(weights: Vec<f64>) -> Weighed {
+        Weighed { sum: weights.iter().sum(), weights }
     }
-    weights.iter().rposition(|w| *w > 0.0).unwrap_or(0)
+
+    fn pick(&self, draws: &mut Stream) -> usize {
+        let mut left = draws.uniform() * self.sum;
+        for (index, &weight) in self.weights.iter().enumerate() {
+            left -= weight;
+            if left < 0.0 && weight > 0.0 {
+                return index;
+            }
+        }
+        self.weights.iter().rposition(|w| *w > 0.0).unwrap_or(0)
+    }
 }
 
 impl Filtered {

@@ -27,7 +27,7 @@
 //! docs/decisions/ranking.md has the simulations by which these were chosen; tests/python/test_false_winners.py repeats them.
 
 use crate::special::{binomial_cdf, normal_cdf, normal_quantile, student_quantile};
-use crate::stats::{mean, p_more_often};
+use crate::stats::{SIGNIFICANCE, mean, p_more_often};
 use rand_core::Rng;
 use rand_pcg::Lcg128Xsl64;
 use std::sync::OnceLock;
@@ -35,14 +35,13 @@ use std::sync::OnceLock;
 /// Below, nothing is decided.
 pub const MIN_RUNS: usize = 8;
 
-const FALSE_WINNERS: f64 = 0.05;
 /// Two senders are alike where at most this share of the sessions differ noticeably.
 pub(crate) const UNNOTICED_SHARE: f64 = 0.1;
 /// The level of the first span.
 const APART: f64 = 0.022;
 /// Ratio of the level of a span to that of the span before.
 const SLOWER: f64 = 0.75;
-const ALIKE: f64 = 0.4 * FALSE_WINNERS;
+const ALIKE: f64 = 0.4 * SIGNIFICANCE;
 const MIN_ALIKE: usize = 32;
 const MAX_RUNS: usize = 10_000;
 const MAX_PERMUTED: usize = 24;

@@ -21,11 +21,10 @@ use crate::criteria::GUARD;
 use crate::decision::Relation;
 use crate::evidence::UNNOTICED_SHARE;
 use crate::ranking::{Proof, Ranker};
+use crate::stats::SIGNIFICANCE;
 use playpath_record::registry::{Better, Metric};
 use std::collections::BTreeMap;
 
-/// The most that a race may err.
-pub const FALSE_WINNERS: f64 = 0.05;
 /// A session's difference is capped at this many times the margin.
 pub(crate) const MAX_UNITS: f64 = 6.0;
 /// The margin as a share of that cap.
@@ -97,7 +96,7 @@ impl Ranker {
     /// The level, of all that a race may err, at which the pair would just be distinguished.
     pub(crate) fn raced_p(&self, one: usize, other: usize, metric: &'static Metric) -> f64 {
         let won = self.won(one, other, metric);
-        (FALSE_WINNERS * self.wanted(metric) / won.worse.max(won.better)).min(1.0)
+        (SIGNIFICANCE * self.wanted(metric) / won.worse.max(won.better)).min(1.0)
     }
 
     /// Sessions in all after which the pair would be settled if those to come are like those that were played, and whether as apart.
@@ -137,7 +136,7 @@ impl Ranker {
     /// How much bets must have won to refute a hypothesis about a pair at a criterion; doubled because either side may win.
     fn wanted(&self, metric: &Metric) -> f64 {
         let pairs = self.senders() * (self.senders() - 1) / 2;
-        2.0 * pairs as f64 / (FALSE_WINNERS * self.share(metric))
+        2.0 * pairs as f64 / (SIGNIFICANCE * self.share(metric))
     }
 
     fn won(&self, one: usize, other: usize, metric: &'static Metric) -> Won {

@@ -2,9 +2,10 @@
 
 use crate::criteria::{GUARD, is_cost};
 use crate::decision::{Decision, Difference, Relation};
+use crate::evidence::MIN_RUNS;
 use crate::metric::metric;
 use crate::neighbours;
-use crate::ranking::Ranker;
+use crate::ranking::{Proof, Ranker};
 use crate::standing::Standing;
 use crate::words::{
     NAMED, STALL, Shown, about, amount, compared, format_value, has, join, label, more_runs, outcome, quantity, range,
@@ -132,13 +133,25 @@ impl<'a> Wording<'a> {
             );
         }
         let Some(first) = behind.first() else {
-            let judge = if self.has_viewer() { "a viewer" } else { "anybody" };
-            return format!("No difference in {seeds} runs that {judge} would notice between {}.", some(&leaders));
+            return self.no_difference(&leaders);
         };
         let lead = if leaders.len() == 1 { "leads" } else { "lead" };
         let said = self.outcome(&leaders, metric(&decision.deciding[*first])).unwrap_or(lead.into());
         let trailing = self.trailing(&behind, if said.contains(self.of) { "" } else { self.of });
         format!("{} {said}{trailing}{}.", some(&leaders), self.but(&behind))
+    }
+
+    /// All stand together for the viewer: proven alike, or only not seen to differ so far.
+    fn no_difference(&self, senders: &[&String]) -> String {
+        let (seeds, who) = (self.ranker.seeds, some(senders));
+        if senders.iter().any(|sender| self.decision.unnoticed.contains(*sender) && !self.is_by_cost(sender)) {
+            let judge = if self.has_viewer() { "a viewer" } else { "anybody" };
+            return format!(
+                "Undecided after {seeds} runs: none of them shows a difference between {who} that {judge} would notice."
+            );
+        }
+        let viewer = if self.has_viewer() { " for the viewer" } else { "" };
+        format!("{who} are proven alike{viewer} in {seeds} runs.")
     }
 
     /// The leader's figure and that of the first from which it is not told apart, with the means where medians look equal.
@@ -494,8 +507,11 @@ impl<'a> Wording<'a> {
         if self.decision.open.iter().all(|sender| self.decision.depends.contains_key(sender)) {
             return String::new();
         }
+        let is_few = self.ranker.is_random && self.ranker.proof == Proof::Tests && self.ranker.seeds < MIN_RUNS;
+        let few = if is_few { format!("Fewer than {MIN_RUNS} runs prove nothing. ") } else { String::new() };
         let (for_viewer, for_all) = (self.decision.more_runs_for_viewer, self.decision.more_runs);
-        match for_viewer.filter(|viewer| for_all.is_none_or(|all| (*viewer as f64) < CLEARLY_FEWER * all as f64)) {
+        few + &match for_viewer.filter(|viewer| for_all.is_none_or(|all| (*viewer as f64) < CLEARLY_FEWER * all as f64))
+        {
             None => for_all.map_or("More runs are unlikely to decide soon.".into(), |count| {
                 format!("About {} would probably decide.", more_runs(count))
             }),

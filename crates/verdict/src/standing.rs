@@ -5,12 +5,11 @@ use crate::metric::metric;
 use crate::preference::MIDDLE;
 use crate::ranking::Ranker;
 use crate::special::binomial_cdf;
+use crate::stats::SIGNIFICANCE;
 use playpath_record::registry::{Better, Metric};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Error probability of an upper bound.
-const MISSED: f64 = 0.05;
 /// Bisection steps of [0, 1], enough for every digit that is shown.
 const HALVINGS: usize = 40;
 
@@ -133,7 +132,7 @@ pub(crate) fn share_at_most(seen: usize, runs: usize) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {
         let middle = 0.5 * (low + high);
-        if binomial_cdf(seen, runs, middle) > MISSED { low = middle } else { high = middle }
+        if binomial_cdf(seen, runs, middle) > SIGNIFICANCE { low = middle } else { high = middle }
     }
     high
 }

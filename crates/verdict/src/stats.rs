@@ -4,6 +4,8 @@
 use crate::special::{binomial, binomial_cdf};
 use serde::Serialize;
 
+/// How often a use may name a false winner, and an interval miss what it is of.
+pub(crate) const SIGNIFICANCE: f64 = 0.05;
 pub(crate) const MIN_FOR_INTERVAL: usize = 6;
 
 /// Replications of one metric of one sender, in its unit.
@@ -91,7 +93,7 @@ fn rank(n: usize) -> usize {
     let mut below = 0.0;
     let is_tail = |k: &usize| {
         below += binomial(*k, n, 0.5);
-        below <= 0.025 * (1.0 + 1e-9)
+        below <= 0.5 * SIGNIFICANCE * (1.0 + 1e-9)
     };
     (0..=n / 2).take_while(is_tail).count()
 }

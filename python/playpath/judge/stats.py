@@ -23,8 +23,8 @@ import numpy as np
 
 from playpath import _engine
 
-CONFIDENCE = 0.95
-SIGNIFICANCE = 1.0 - CONFIDENCE
+SIGNIFICANCE = 0.05
+CONFIDENCE = 1.0 - SIGNIFICANCE
 MIN_FOR_INTERVAL = 6
 MAX_RUNS = 10_000
 """Beyond so many runs no estimate of the runs that would settle a comparison is given."""

@@ -39,7 +39,7 @@ from playpath.population.judging import Judgement, judge
 from playpath.population.raced import Scores
 from playpath.population.sets import VIEWER
 from playpath.population.spec import Population
-from playpath.population.versus import ALIKE, LEVEL, Relation, Versus, more_units, relation
+from playpath.population.versus import ALIKE, Relation, Versus, more_units, relation
 from playpath.results.effects import Effect, pairs
 
 LEVELS = np.array([0.5, 0.75, 0.95, 0.99])
@@ -276,7 +276,7 @@ class PopulationResult(Tabular):
         if self.most is not None:
             return self._scores(scores).more(self._wanted(network=network))
         values, weights = self.over_units(scores)
-        doubt, tests = self.doubt(scores), sum(p >= LEVEL for p in self._p_corrected.values())
+        doubt, tests = self.doubt(scores), sum(p >= stats.SIGNIFICANCE for p in self._p_corrected.values())
 
         def is_settled(units: int) -> bool:
             each = np.arange(units) * len(values) // units

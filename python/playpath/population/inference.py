@@ -82,6 +82,12 @@ _START, _NEVER = "0 s", "100000 s"
 CANDIDATES = ("cubic", "newreno", "bbr", "bbr3")
 
 
+def rivals_of(sender: str) -> list[str]:
+    """The senders, over the same transport, that are tried as alternatives to a named one."""
+    control, slash, transport = sender.partition("/")
+    return [name + slash + transport for name in _RIVALS.get(control, _USUAL_RIVALS)]
+
+
 @dataclass(frozen=True)
 class Assumptions:
     senders: tuple[str, ...] = CANDIDATES
@@ -242,9 +248,8 @@ def _ask(session: Session, assumptions: Assumptions, is_checked: bool, cache: An
         return known
     found = engine.infer(question)
     if is_checked:
-        control, slash, transport = assumptions.senders[0].partition("/")
         found["rivals"] = []
-        for rival in (name + slash + transport for name in _RIVALS.get(control, _USUAL_RIVALS)):
+        for rival in rivals_of(assumptions.senders[0]):
             other = engine.infer({**question, "senders": [rival], "draws": _RIVAL_DRAWS, "kept": 1})
             found["rivals"].append((rival, other["evidence"][0] - found["evidence"][0], *_path(other)))
     cache.add(key, found)

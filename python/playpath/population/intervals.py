@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from playpath import _engine
+from playpath.judge.stats import SIGNIFICANCE
 
 Z95 = 1.959963984540054
 MIN_UNITS = 20
@@ -83,12 +84,14 @@ def _variance_of_mean(values: np.ndarray, w: np.ndarray) -> float:
     return float((w * w) @ ((values - mean) ** 2)) * number / (number - 1)
 
 
-def net_interval(values: np.ndarray, weights: np.ndarray, doubt: float = 0.0, level: float = 0.05) -> Estimate:
+def net_interval(values: np.ndarray, weights: np.ndarray, doubt: float = 0.0, level: float = SIGNIFICANCE) -> Estimate:
     """The weighted mean of values from -1 to 1, one for each unit, with an interval that misses it with probability `level`."""
     return _adjusted(values, weights, doubt, level, pseudo=2, size=0.5)
 
 
-def alike_interval(values: np.ndarray, weights: np.ndarray, doubt: float = 0.0, level: float = 0.05) -> Estimate:
+def alike_interval(
+    values: np.ndarray, weights: np.ndarray, doubt: float = 0.0, level: float = SIGNIFICANCE
+) -> Estimate:
     """As `net_interval`, with three whole wins and losses added, so that it allows for rare effects that were not seen.
 
     `net_interval` is too narrow to prove that nothing happens: if 5 % of viewers are helped, a sample of 43 shows none with

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import MAXYEAR, UTC, datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -27,6 +28,7 @@ _PER_SECOND = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (1e8, 1.0))
 """(least value, units per second): the unit of a numeric time since 1970, by its size."""
 
 
+@lru_cache(maxsize=1000)  # rows of a log have the same names
 def normal(name: str) -> str:
     """`Download (ms)` → `download_ms`."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")

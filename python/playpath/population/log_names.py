@@ -5,7 +5,6 @@ File names are not hashed: whoever runs the command chose them.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
@@ -29,4 +28,4 @@ class Names:
     def of(self, name: str) -> str:
         if self.key is None or name == EVERYONE:
             return name
-        return hmac.new(self.key, name.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:16]
+        return hmac.digest(self.key, name.encode("utf-8", "surrogatepass"), "sha256").hex()[:16]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from playpath.base import engine
@@ -232,7 +233,8 @@ def _transfer(session: str, size: float, seconds: float, rtt_ms: float | None, i
 
 
 def _is_served(named: Mapping[str, Any]) -> bool:
-    return next((own for own in _DURATIONS if number(named.get(own)) is not None), "") in _SERVER_TIMES
+    logged = (own for own in _DURATIONS if own in named)
+    return next((own for own in logged if number(named[own]) is not None), "") in _SERVER_TIMES
 
 
 def number(value: Any) -> float | None:
@@ -252,7 +254,12 @@ def _cmcd(named: Mapping[str, Any]) -> Cmcd:
     asked = [word for word in _asked(named) if "CMCD=" in word]
     bare = re.sub(r"^//[\d.]+@V/", "", str(named.get("cmcd", "")))
     parsed = [engine.parse_cmcd(text) for text in (_headers(named), *asked, bare) if text]
-    return next((one for one in parsed if one["sid"] is not None or one["mtp_kbps"] is not None), engine.parse_cmcd(""))
+    return next((one for one in parsed if one["sid"] is not None or one["mtp_kbps"] is not None), None) or _no_cmcd()
+
+
+@cache
+def _no_cmcd() -> Cmcd:
+    return engine.parse_cmcd("")
 
 
 def _sizes(named: Mapping[str, Any]) -> tuple[float | None, float | None]:

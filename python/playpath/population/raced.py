@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from playpath import _engine
+from playpath.judge.stats import SIGNIFICANCE
 from playpath.population.intervals import Estimate
-from playpath.population.versus import ALIKE, LEVEL, Relation, more_units
+from playpath.population.versus import ALIKE, Relation, more_units
 
 RULE = (
     "a quarter more paths at each look, until the best is decided or the most paths are reached; senders proven worse stop early; "
@@ -62,13 +63,13 @@ class Scores:
 
     def estimate(self) -> Estimate:
         """Helped minus harmed, with a 95 % interval from bets that holds at any number of links or users."""
-        low, high = _engine.bets_interval(self._outcomes, self.weights.tolist(), self.of, LEVEL)
+        low, high = _engine.bets_interval(self._outcomes, self.weights.tolist(), self.of, SIGNIFICANCE)
         p = min(1.0, 2 / max(self.won(0.0)))
         return Estimate(self._mean, 2 * low - 1, 2 * high - 1, len(self.values), p)
 
     def share(self) -> Estimate:
         """The same for shares, from 0 to 1."""
-        low, high = _engine.bets_interval(self.values.tolist(), self.weights.tolist(), self.of, LEVEL)
+        low, high = _engine.bets_interval(self.values.tolist(), self.weights.tolist(), self.of, SIGNIFICANCE)
         return Estimate(self._mean, low, high, len(self.values))
 
     def more(self, wanted: float) -> int | None:
@@ -92,4 +93,4 @@ class Scores:
 def wanted(senders: int, *, network: bool) -> float:
     """How much bets must have won to prove something about a pair, with so many senders."""
     pairs = senders * (senders - 1) / 2
-    return 2 * pairs / (LEVEL * ((1 - _VIEWERS) if network else _VIEWERS))
+    return 2 * pairs / (SIGNIFICANCE * ((1 - _VIEWERS) if network else _VIEWERS))

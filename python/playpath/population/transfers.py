@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from playpath.base.errors import InputError, unknown_name
+from playpath.base.words import listing
 from playpath.population import log_counters
 from playpath.population.log_groups import moment, normal
 from playpath.population.log_lines import Reading, is_whole, json_rows, nginx_format, nginx_row, remedy_for, w3c_rows
@@ -123,13 +124,25 @@ def _unreadable(file: Path, kind: str, how: Reading) -> str:
     """Why no row of a log could be used, and its first row but headings."""
     with _opened(file) as lines:
         rows = [line.strip() for line in itertools.islice((line for line in lines if line.strip()), 20)]
-    what = "no row gives the time of a request, its size and how long it took"
+    what = f"no row gives {listing(_missing(rows, kind, how, file))}"
     if not rows:
         return f"{what}; the file is empty"
     kind = _kind(rows[:_LOOKED_AT], how) if kind == "auto" else kind
     first = next((row for row in rows[kind in ("beacons", "tcpinfo") :] if not row.startswith("#")), "")
     shown = f"; the first is: {first[:120]}" if first.isprintable() and first else ""
     return f"{what}; read as {kind}: {remedy_for(kind)}{shown}"
+
+
+def _missing(rows: Iterable[str], kind: str, how: Reading, file: Path) -> list[str]:
+    """What none of these rows gives of all that a transfer needs, with a name that a column of it may have."""
+    read = [columns for columns, _ in _columns(rows, kind, how, file) if columns is not None]
+    named = [named_row(columns, how.fields) for columns in read]
+    found = {
+        "the time of a request (start_time)": any(_asked_at(row.columns, 0.0) for row in named),
+        "its size (bytes)": any(row.size is not None for row in named),
+        "how long it took (duration_ms)": any(row.seconds is not None for row in named),
+    }
+    return [what for what, is_there in found.items() if not is_there] or list(found)
 
 
 @dataclass

@@ -7,15 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from playpath.judge.stats import MAX_RUNS
+from playpath.judge.stats import MAX_RUNS, SIGNIFICANCE
 from playpath.population.intervals import Estimate, alike_interval
 
 Relation = Literal["better", "worse", "alike", "open"]
 
 ALIKE = 0.05
 """A net benefit up to this, either way, is too small to change a sender for."""
-LEVEL = 0.05
-"""Level at which a population is decided; in a race (`raced.py`) that of the whole race."""
 
 
 def more_units(units: int, is_settled: Callable[[int], bool]) -> int | None:
@@ -28,10 +26,10 @@ def relation(scores: np.ndarray, weights: np.ndarray, p: float, doubt: float = 0
     """The relation that the units' scores prove; `p` is that of "no difference", corrected for all pairs. "Alike" is told of one sender
     against each other, and all of that has to hold together.
     """
-    alike = alike_interval(scores, weights, doubt, LEVEL / max(1, senders - 1))
+    alike = alike_interval(scores, weights, doubt, SIGNIFICANCE / max(1, senders - 1))
     if alike.low >= -ALIKE and alike.high <= ALIKE:
         return "alike"
-    if p < LEVEL:
+    if p < SIGNIFICANCE:
         return "better" if weights @ scores > 0 else "worse"
     return "open"
 

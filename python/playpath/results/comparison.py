@@ -19,7 +19,7 @@ from playpath.judge import stats
 from playpath.judge.lateness import Lateness, lateness
 from playpath.judge.race import RULE
 from playpath.judge.ranking import Decision, Difference, Ranker, identical_replicas
-from playpath.judge.trial import Trial, viewers_per_arm
+from playpath.judge.trial import Trial, doubt, viewers_per_arm
 from playpath.results import bands, comparison_files
 from playpath.results.causes import Cause, causes
 from playpath.results.costs import HourlyCost, hourly_costs
@@ -172,9 +172,11 @@ class Comparison(Tabular):
         unproven = [(name, self.decision.deciding[name], None) for name in self.decision.open]
         best = self.ranking[0]
         for sender, name, mean in [*decided, *proven, *unproven]:
-            own, others = ([v for v in self.values(one, name) if v is not None] for one in (sender, best))
+            columns = [self.values(one, name) for one in (sender, best)]
+            own, others = ([v for v in column if v is not None] for column in columns)
+            pairs = [a - b for a, b in zip(*columns, strict=False) if a is not None and b is not None]
             apart = self.ranker.margin(sender, best, name) if mean is None else mean
-            count = viewers_per_arm(own, others, None if mean is not None else apart)
+            count = viewers_per_arm(own, others, apart if mean is None else None, less=doubt(pairs))
             if count is not None:
                 found.setdefault(sender, Trial(sender, best, name, apart, mean is not None, count))
         return [found[name] for name in self.ranking if name in found]

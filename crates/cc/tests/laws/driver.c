@@ -62,7 +62,7 @@ static void on_ack(const struct law_ack *ack)
 
 	coupled_publish(&law, group.member[0].srtt_us, &group.member[0]);
 	group.member[0].l_bytes = l; /* as the test has it for the Rust side */
-	coupled_on_ack(&law, &view, ack, &group, 0, is("olia"));
+	coupled_on_ack(&law, ack, &group, 0, is("olia"));
 }
 
 #define ON_ACK(ack) on_ack(ack)

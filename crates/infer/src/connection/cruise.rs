@@ -101,11 +101,11 @@ impl Flow<'_> {
     /// Process the ACKs of this many packets as one, the last of them at `now`; `delivered` packets have been delivered with it.
     fn acknowledge_together(&mut self, packets: u32, delivered: u64, now: f64, service: f64) {
         let (mss, out) = (self.deployed.mss as u32, self.packets_out);
-        let rtt = (f64::from(out) * service).max(self.rtt_s + service);
+        let rtt = length((f64::from(out) * service).max(self.rtt_s + service));
         (0..packets.min(SAMPLES)).for_each(|_| self.measure(rtt, delivered));
         let rate = (!self.ignores_rates).then(|| RateSample::new(packets, length(f64::from(packets) * service), mss));
         let ack = Ack {
-            rtt: Some(length(rtt)),
+            rtt: Some(rtt),
             rate,
             prior_in_flight: out,
             may_grow: true,

@@ -6,7 +6,7 @@ use super::{length, time};
 use crate::deployed::Deployed;
 use playpath_cc::{Ack, CongestionControl, PacketSent, RateSample, View};
 use playpath_transport::{Config, RtoConfig, RttEstimator, Usage};
-use playpath_units::Rate;
+use playpath_units::{Duration, Rate};
 use std::collections::VecDeque;
 
 pub(super) struct Flow<'a> {
@@ -28,7 +28,7 @@ pub(super) struct Flow<'a> {
     pub(super) round_end: u64,
     pub(super) rtt: RttEstimator,
     rto: RtoConfig,
-    min_rtt: f64,
+    min_rtt: Duration,
     usage: Usage,
     has_started: bool,
     /// Whether the control only needs ACKs, so that no rates are measured for it and it is not informed of sent packets.
@@ -106,7 +106,7 @@ impl<'a> Flow<'a> {
             round_end: 0,
             rtt,
             rto,
-            min_rtt: rtt_s,
+            min_rtt: length(rtt_s),
             usage: Usage::default(),
             has_started: false,
             ignores_rates: matches!(deployed.control.name, "cubic" | "newreno"),
@@ -333,7 +333,7 @@ impl<'a> Flow<'a> {
         let delivered = (self.delivered - sent.delivered) as u32;
         self.delivered_at = now;
         self.first_sent_at = sent.at;
-        let rtt = sent.rtt;
+        let rtt = length(sent.rtt);
         if sent.packets > 1 || self.delivered.is_multiple_of(2) {
             self.measure(rtt, self.delivered);
         }
@@ -347,15 +347,16 @@ impl<'a> Flow<'a> {
             prior_delivered: sent.delivered,
             lost: (self.lost - sent.lost_until_then) as u32,
             tx_in_flight: sent.in_flight,
+            delivered,
+            interval: length(interval),
             delivery_rate: Rate::from_bits_per_sec_f64(f64::from(delivered * mss) * 8.0 / interval.max(1e-9)),
-            ..RateSample::new(delivered, length(interval), mss)
         });
         let cwnd = self.control.cwnd();
         let ssthresh = self.control.ssthresh();
         let may_grow = self.usage.is_limited(cwnd, ssthresh) && (self.recovery.is_none() || cwnd < ssthresh);
         let newly_lost = std::mem::take(&mut self.newly_lost);
         let plain = Ack::new(sent.packets, mss);
-        Ack { rtt: Some(length(rtt)), rate, newly_lost, prior_in_flight, may_grow, round_start, ..plain }
+        Ack { rtt: Some(rtt), rate, newly_lost, prior_in_flight, may_grow, round_start, ..plain }
     }
 
     pub(super) fn srtt(&self) -> f64 {
@@ -363,16 +364,16 @@ impl<'a> Flow<'a> {
     }
 
     /// Take the round-trip time of a packet, with which `delivered` packets have been delivered.
-    pub(super) fn measure(&mut self, rtt: f64, delivered: u64) {
+    pub(super) fn measure(&mut self, rtt: Duration, delivered: u64) {
         let sent = delivered + u64::from(self.packets_out);
-        self.rtt.add_sample(length(rtt), delivered, sent, &self.rto);
+        self.rtt.add_sample(rtt, delivered, sent, &self.rto);
     }
 
     pub fn view(&self, now: f64) -> View<'static> {
         let out = self.packets_out;
         View {
             srtt: self.rtt.srtt(),
-            min_rtt: length(self.min_rtt),
+            min_rtt: self.min_rtt,
             in_flight: out,
             flight_size: out,
             delivered: self.delivered,

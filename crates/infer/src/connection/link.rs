@@ -47,6 +47,16 @@ pub(super) struct Fate {
     pub is_lost: bool,
 }
 
+/// Packets that are offered together and not lost, and the fate of the one after them if it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Together {
+    pub packets: u32,
+    /// When the first and the last of them have left.
+    pub first_left_at: f64,
+    pub left_at: f64,
+    pub lost: Option<Fate>,
+}
+
 impl<'a> Link<'a> {
     pub fn new(bits_per_s: f64, rtt_s: f64) -> Link<'a> {
         let fifo = Fifo {
@@ -121,11 +131,39 @@ impl<'a> Link<'a> {
         self
     }
 
-    #[inline]
     pub(super) fn offer(&mut self, now: f64, bytes: f64, is_retransmission: bool) -> Fate {
+        self.catch_up(now);
+        self.offer_next(now, bytes, is_retransmission)
+    }
+
+    /// Offer up to `most` new packets at once, the first `left` but one of `full` bytes and that one of `last`, until one is lost.
+    pub(super) fn offer_group(&mut self, now: f64, most: u64, left: u64, (full, last): (f64, f64)) -> Together {
+        self.catch_up(now);
+        let mut together = Together { packets: 0, first_left_at: 0.0, left_at: 0.0, lost: None };
+        for number in 1..=most {
+            let fate = self.offer_next(now, if number == left { last } else { full }, false);
+            if fate.is_lost {
+                together.lost = Some(fate);
+                break;
+            }
+            if together.packets == 0 {
+                together.first_left_at = fate.left_at;
+            }
+            together.left_at = fate.left_at;
+            together.packets += 1;
+        }
+        together
+    }
+
+    /// The neighbour sends what it may until `now`.
+    fn catch_up(&mut self, now: f64) {
         if let Some(neighbour) = self.neighbour.as_mut() {
             neighbour.send_until(now, &mut self.fifo);
         }
+    }
+
+    #[inline(always)]
+    fn offer_next(&mut self, now: f64, bytes: f64, is_retransmission: bool) -> Fate {
         let fate = self.fifo.offer(now, bytes);
         let is_random_loss = self.loss.as_mut().is_some_and(|loss| loss.loses(is_retransmission)) && !fate.is_lost;
         if fate.is_lost {
@@ -220,13 +258,14 @@ pub(super) struct Fifo<'a> {
     pub(super) lag: f64,
     pub(super) free_at: f64,
     pub(super) limit: Option<usize>,
-    /// When each queued packet leaves, if there is a limit.
+    /// When each queued packet leaves, if there is a limit. Those that have left are removed once it could be reached.
     pub(super) leaving: VecDeque<f64>,
 }
 
 impl Fifo<'_> {
+    #[inline(always)]
     pub(super) fn offer(&mut self, now: f64, bytes: f64) -> Fate {
-        if let Some(limit) = self.limit {
+        if let Some(limit) = self.limit.filter(|limit| self.leaving.len() > *limit) {
             while self.leaving.front().is_some_and(|at| *at <= now) {
                 self.leaving.pop_front();
             }

@@ -80,7 +80,7 @@ def compare(
     ] = None,
     out: options.Out = None,
     json: options.Json = False,
-) -> None:
+) -> PopulationResult:
     """Say which sender serves a population best: how many viewers it helps and harms, and what it costs the network.
 
     Results go to --out, by default out/NAME. Ctrl-C keeps the finished sessions; the same command goes on from there.
@@ -113,7 +113,7 @@ def compare(
         jobs=jobs,
         resume=resume,
     )
-    answer(
+    return answer(
         loaded.name,
         "population.json",
         question,

@@ -3,7 +3,7 @@
 import hashlib
 import json as json_text
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,13 +13,17 @@ from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import write_text
 from playpath.cli.commands import options
+from playpath.cli.commands.compare import INTERRUPTED
 from playpath.cli.commands.results import results_folder
 from playpath.population.transfers import KINDS
+from playpath.results.record import slug
 from playpath.scenario import load, shipped
 from playpath.show import console
 
 if TYPE_CHECKING:
+    from playpath.population import PopulationResult
     from playpath.population.inference import Assumptions, Inferred
+    from playpath.population.replay import Replay
 
 Logs = Annotated[
     list[Path],
@@ -145,21 +149,19 @@ def answer(
 ) -> None:
     """From a log to an answer: infer the paths, check that the deployed sender reproduces the log on them, then compare senders.
 
-    If the log is not reproduced there is no verdict, and the exit status is 1. Run the same command again to resume.
+    If the log is not reproduced there is no verdict, and the exit status is 1. If many sessions cannot show which sender was deployed,
+    the answer under another one follows. Run the same command again to resume.
     """
     from playpath.cli.commands.population import compare
-    from playpath.population.inference import Assumptions
-    from playpath.population.replay import judge
+    from playpath.population.inference import Assumptions, rivals_of
 
     folder = out / "paths"
     controls = _controls(_senders(sender), _senders(tried))
     _check(controls, setting)
     files = [shipped.find_log(file) for file in files]
     asked = Assumptions(_senders(sender), float(initial_window), idle_restart, draws=draws, seed=seed)
-    question = _question(files, asked, kind, log_format, fields, keep_names)
-    if _last(folder) != json_text.dumps(question):
-        console.warn(_infer(files, folder, question, asked, jobs).notes, "note")
-    found = judge(folder)
+    how = (kind, log_format, fields, keep_names)
+    found = _judged(files, folder, asked, how, jobs)
     for line in found.lines():
         console.message(line)
     if not found.is_reproduced:
@@ -172,7 +174,7 @@ def answer(
                 "where random losses keep the deployed sender far below the link's rate"
             ]
         )
-    compare(
+    result = compare(
         folder / "population.toml",
         cc=",".join(controls),
         setting=setting,
@@ -180,6 +182,54 @@ def answer(
         out=out / "answer",
         json=json,
     )
+    if found.hides_sender and len(asked.senders) == 1:
+        rival = rivals_of(sender)[0]
+        others = out / f"paths-{slug(rival)}"
+        if _judged(files, others, replace(asked, senders=(rival,)), how, jobs).is_reproduced:
+            _compare_under(rival, others, result, controls, setting, jobs)
+        else:
+            console.message(f"{rival}, named instead of {sender}, does not reproduce the log")
+
+
+def _judged(
+    files: list[Path], folder: Path, asked: "Assumptions", how: tuple[str, str, str, bool], jobs: int | None
+) -> "Replay":
+    """Judge the paths of a folder, which are inferred first unless they are those of this question."""
+    from playpath.population.replay import judge
+
+    question = _question(files, asked, *how)
+    if _last(folder) != json_text.dumps(question):
+        console.warn(_infer(files, folder, question, asked, jobs).notes, "note")
+    return judge(folder)
+
+
+def _compare_under(
+    rival: str, folder: Path, result: "PopulationResult", controls: list[str], setting: options.Set, jobs: int | None
+) -> None:
+    """Compare the same senders on the paths that the log has if `rival` was deployed, and warn if the answer is another one."""
+    from playpath.population import population
+
+    with console.progress("sessions") as progress:
+        other = population(
+            folder / "population.toml",
+            cc=controls,
+            baseline=controls[0],
+            set=options.settings(setting),
+            store=folder / "store",
+            jobs=jobs,
+            progress=progress,
+        )
+    if other.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    relations, others = (
+        {name: versus.relation for name, versus in one.against_baseline.items()} for one in (result, other)
+    )
+    if relations == others:
+        console.message(f"the answer is the same if {rival} was deployed")
+    else:
+        console.warn(
+            [f"the log does not show whether {controls[0]} or {rival} was deployed; if {rival} was: {other.headline}"]
+        )
 
 
 def _question(

@@ -36,8 +36,8 @@ def answer(
     store: Path | None,
     out: Path | None,
     json: bool,
-) -> None:
-    """Run a job that resumes from a store, then write and show its result.
+) -> Result:
+    """Run a job that resumes from a store, then write, show and return its result.
 
     `name`, `file` and `question`: as `results_folder` takes them. `run`: called with `store`, `progress`, `on_interrupt`. `unit`:
     what is counted, "sessions". Exits with INTERRUPTED after Ctrl-C.
@@ -49,6 +49,7 @@ def answer(
         with console.progress(unit) as progress:
             result = run(store=kept, progress=progress, on_interrupt=_report_interrupt)
         _finish(result, folder, show, unit=unit, json=json)
+    return result
 
 
 def _report_interrupt() -> None:
