@@ -39,6 +39,9 @@ fn negative_binomial(seen: f64, mean: f64, excess: f64) -> f64 {
         seen * libm::log(mean) - mean - libm::lgamma(seen + 1.0)
     } else {
         let size = mean * mean / excess;
+        if seen == 0.0 {
+            return libm::exp(size * libm::log(size / (size + mean))); // the other terms are zero
+        }
         libm::lgamma(seen + size) - libm::lgamma(size) - libm::lgamma(seen + 1.0)
             + size * libm::log(size / (size + mean))
             + seen * libm::log(mean / (size + mean))

@@ -104,7 +104,6 @@ pub(crate) struct ExplainedReading {
 pub(crate) struct Shown {
     /// bit/s.
     pub rate: f64,
-    pub until_s: f64,
     /// Share of sent packets that overflow the queue in a play with the neighbour.
     pub again: f64,
     /// Deviation of a transfer's time with the neighbour, as a share.
@@ -115,19 +114,17 @@ pub(crate) struct Shown {
 /// simulated separately.
 const AVERAGED_S: f64 = 180.0;
 
-/// A course without the variations that a neighbour causes.
+/// A course without the variations that a neighbour causes. It begins with the rate that the factors of [`crate::neighbour::Shared`] are
+/// relative to: later in the same interval a session may show less because its neighbour has filled the queue, which is not the link's.
 fn averaged(course: &Course, lasts_s: f64, shown: Shown) -> Course {
     let count = libm::ceil(lasts_s / AVERAGED_S).max(1.0);
     let step_s = lasts_s / count;
-    let within = |step_s: f64, count: usize| -> Vec<f64> {
-        // Times are additive, so the mean is taken over the time per bit.
-        parts(course, lasts_s, step_s, count)
-            .iter()
-            .map(|part| part.iter().map(|p| p.1).sum::<f64>() / part.iter().map(|p| p.1 / p.0).sum::<f64>())
-            .collect()
-    };
-    let level = shown.rate / within(shown.until_s, 1)[0];
-    within(step_s, count as usize).iter().zip(0..).map(|(rate, i)| (f64::from(i) * step_s, level * rate)).collect()
+    // Times are additive, so the mean is taken over the time per bit.
+    let rates: Vec<f64> = parts(course, lasts_s, step_s, count as usize)
+        .iter()
+        .map(|part| part.iter().map(|p| p.1).sum::<f64>() / part.iter().map(|p| p.1 / p.0).sum::<f64>())
+        .collect();
+    rates.iter().zip(0..).map(|(rate, i)| (f64::from(i) * step_s, shown.rate * rate / rates[0])).collect()
 }
 
 /// Probabilities from logarithms.

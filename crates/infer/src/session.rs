@@ -243,12 +243,11 @@ impl Session<'_> {
         let uneven = UNEVEN_SHARE * all.iter().map(|shared| shared.uneven).sum::<f64>() / all.len() as f64;
         let points = self.uneven(plain, base, uneven);
         let times = evidence_of(&points);
-        let until_s = sample.last().map_or(0.0, Transfer::end_s);
         let weighed = |(&reading, shared): (&Reading, Shared)| {
             let counts = self.log_likelihood_of_counts(self.sample(SAMPLED_PER_PACKET, MAX_PACKETS), shared.again);
             let waits = waits::evidence(late, Some(shared.max_wait_s));
             let score = libm::log(reading.believed) + times + TEMPERED * counts + waits;
-            let shown = Some(Shown { rate: shared.shown, until_s, again: shared.again, uneven });
+            let shown = Some(Shown { rate: shared.shown, again: shared.again, uneven });
             ScoredReading { reading, points: points.clone(), score, factors: shared.factors, shown }
         };
         readings.iter().zip(all).map(weighed).collect()

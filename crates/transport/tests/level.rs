@@ -123,7 +123,7 @@ impl Run {
             self.level.rearm(self.now, self.fake.longest_rto());
         }
         if self.level.timer() <= self.now {
-            self.level.handle_timeout(self.now, self.fake.longest_rto());
+            self.level.handle_timeout(self.now);
         }
         self.pump();
     }
@@ -154,6 +154,20 @@ impl Run {
                 Event::DataTimeout { .. } => {}
             }
         }
+    }
+}
+
+/// Twice the paths' 200 ms, twice as long after each expiry, two minutes at most; that a path's own timeout has grown to a minute in the
+/// meantime, since it backs off or has just joined, does not count.
+#[test]
+fn the_timer_doubles_from_where_it_began() {
+    let mut run = Run::new("dft");
+    run.act(&Act::Write(500));
+    for expected in [400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 102_400, 120_000, 120_000] {
+        assert_eq!(run.level.timer(), run.now + Duration::from_millis(expected));
+        run.now = run.level.timer();
+        run.level.handle_timeout(run.now);
+        run.level.rearm(run.now, Duration::from_secs(60));
     }
 }
 

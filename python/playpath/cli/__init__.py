@@ -67,7 +67,10 @@ def main() -> None:
 
             completion_init()
         _check_none_is_empty(sys.argv)
-        status = app(standalone_mode=False) or 0
+        ended = app(
+            standalone_mode=False
+        )  # the status of an Exit, or what a command returns to another one that calls it
+        status = ended if isinstance(ended, int) else 0
         sys.stdout.flush()
     except _UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # not exported by typer either

@@ -145,7 +145,7 @@ def _missing(rows: Iterable[str], kind: str, how: Reading, file: Path) -> list[s
     return [what for what, is_there in found.items() if not is_there] or list(found)
 
 
-@dataclass
+@dataclass(slots=True)  # all rows of the sessions under way are in memory
 class _Row:
     session: str | None
     at: float

@@ -64,7 +64,7 @@ impl MptcpConnection {
     /// No progress at the data level: the oldest data goes elsewhere, and perhaps the peer must be asked for its window.
     #[cold]
     pub(super) fn expire_data_timer(&mut self, now: Time) {
-        if self.level.handle_timeout(now, self.subflows.longest_rto()) {
+        if self.level.handle_timeout(now) {
             for tcp in self.subflows.touch_all().filter(|s| s.is_ready()).filter_map(|s| s.tcp.as_mut()) {
                 tcp.probe_window();
             }

@@ -28,6 +28,9 @@ use playpath_cc::AppParameters;
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
+/// The longest that the timer runs (Linux TCP_RTO_MAX).
+const MAX_TIMEOUT: Duration = Duration::from_secs(120);
+
 pub trait Paths {
     /// Paths of which [`view`](Self::view) may say something new since the last call of this, a bit each.
     fn take_changed(&mut self) -> u32;
@@ -186,7 +189,9 @@ pub struct DataLevel {
     is_window_blocked: bool,
     is_fin_due: bool,
     timer: Time,
-    backoff: u32,
+    /// How long it runs, and whether it has expired since the last progress.
+    timeout: Duration,
+    has_expired: bool,
     watch: Watch,
     events: VecDeque<Event>,
     stats: LevelStats,
@@ -216,7 +221,8 @@ impl DataLevel {
             is_window_blocked: false,
             is_fin_due: false,
             timer: Time::MAX,
-            backoff: 0,
+            timeout: Duration::ZERO,
+            has_expired: false,
             watch,
             events: VecDeque::new(),
             stats: LevelStats::default(),
@@ -276,7 +282,7 @@ impl DataLevel {
     pub fn handle_ack(&mut self, ack: u64, edge: u64) -> Option<bool> {
         let is_progress = self.chunks.acknowledge(ack, edge)?;
         if is_progress {
-            self.backoff = 0;
+            self.has_expired = false;
         }
         Some(is_progress)
     }
@@ -319,11 +325,19 @@ impl DataLevel {
         self.paths[path].stats.failures += 1;
     }
 
-    /// The timer runs from now on, if anything waits for an answer.
+    /// The timer runs from now on, if anything waits for an answer: twice the longest timeout of a path, and twice as long after each
+    /// expiry, whatever the paths' own timeouts, which grow by themselves (`mptcp_set_rto`, `mptcp_meta_retransmit_timer`).
     pub fn rearm(&mut self, now: Time, longest_rto: Duration) {
+        if !self.has_expired {
+            self.timeout = (longest_rto * 2).min(MAX_TIMEOUT);
+        }
+        self.start_timer(now);
+    }
+
+    fn start_timer(&mut self, now: Time) {
         let is_fin_out = self.chunks.is_closing && self.unscheduled() == 0 && !self.chunks.is_fin_acked;
         let needs = self.has_outstanding() || self.is_window_blocked || is_fin_out;
-        self.timer = if needs { now + longest_rto * (2 << self.backoff.min(6)) } else { Time::MAX };
+        self.timer = if needs { now + self.timeout } else { Time::MAX };
     }
 
     pub fn disarm(&mut self) {
@@ -339,14 +353,14 @@ impl DataLevel {
     /// No progress for a whole timeout: the oldest data is to be sent again, and the end of the stream. Whether the window is full, so
     /// that the owner should ask for it.
     #[cold]
-    pub fn handle_timeout(&mut self, now: Time, longest_rto: Duration) -> bool {
-        self.backoff += 1;
+    pub fn handle_timeout(&mut self, now: Time) -> bool {
+        (self.timeout, self.has_expired) = ((self.timeout * 2).min(MAX_TIMEOUT), true);
         if self.watch >= Watch::Reinjections {
             self.events.push_back(Event::DataTimeout { at: now, una: self.chunks.una });
         }
         self.chunks.queue_head();
         self.is_fin_due = self.chunks.is_closing && !self.chunks.is_fin_acked;
-        self.rearm(now, longest_rto);
+        self.start_timer(now);
         self.is_window_blocked
     }
 
