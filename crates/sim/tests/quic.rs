@@ -125,7 +125,7 @@ fn audio(http: &str, transport: &str, seed: u64) -> Vec<f64> {
 
 /// A lost packet of video keeps audio behind it waiting for a round trip on one ordered stream, and not on a stream of its own. Six packets
 /// of audio lose one themselves in 6 of 100 segments; one of them or of the 69 under way before them (a BDP) is lost in 53. Over 12 seeds
-/// 24 % are late on one stream, 11 % on their own; over four of them chance alone may leave less than a factor of 2.
+/// 27 % are late on one stream, 11 % on their own; over four, 24 and 12 %: too few for a factor of 2.
 #[test]
 fn a_lost_packet_blocks_its_own_stream_only() {
     let late = |http: &str, transport: &str| {
