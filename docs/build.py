@@ -87,7 +87,7 @@ def readme_figure(result: Comparison) -> Figure:
     axes = right.subplots(2, 1, sharex=True)
     for sender in (result.ranking[0], "cubic"):
         draw_two_panels(result, sender, axes)
-    axes[0].legend(frameon=False, fontsize=8, loc="upper right", ncols=2, title="one session each", title_fontsize=8)
+    axes[0].legend(frameon=False, fontsize=8, loc="center right", ncols=2, title="one session each", title_fontsize=8)
     axes[0].set_ylabel("window (packets)")
     axes[1].set_ylabel("buffer (s)")
     axes[1].set_xlabel("time (s)")
