@@ -11,11 +11,8 @@
 //!
 //! Units: bytes. Sizes are those of the shortest encoding, packet numbers as §17.1 asks. Tested here and by `tests/quic_hostile.rs`.
 
-mod short;
-
 use super::varint;
 use crate::segment::Ecn;
-pub use short::Short;
 
 /// Bytes that AEAD adds to each packet (RFC 9001 §5.3).
 pub const TAG_BYTES: u32 = 16;
@@ -281,20 +278,17 @@ impl Ack {
         self.len > 0
     }
 
-    fn below(&self) -> &[(u32, u32)] {
-        &self.below[..usize::from(self.len)]
-    }
-
     /// Smallest and largest packet number of each range, falling.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.below().iter().map(|&(high, low)| {
+        let below = &self.below[..usize::from(self.len)];
+        below.iter().map(|&(high, low)| {
             (self.largest.saturating_sub(u64::from(low)), self.largest.saturating_sub(u64::from(high)))
         })
     }
 
     /// Bytes (§19.3.1): a range is its gap to the one above, less two, and its length, less one.
     pub fn bytes(&self) -> u32 {
-        let below = self.below();
+        let below = &self.below[..usize::from(self.len)];
         let first = below.first().map_or(0, |first| u64::from(first.1));
         let mut bytes =
             1 + varint::size(self.largest) + varint::size(self.delay) + varint::size(below.len() as u64 - 1);

@@ -34,7 +34,6 @@ pub use segments::Segments;
 
 use crate::mptcp::Switch;
 use crate::mptcp::level::{LevelStats, PathStats};
-use crate::quic::packet::Short;
 use crate::quic::qlog::Qlog;
 use crate::segment::SackBlocks;
 use crate::{Ecn, Events, Segment};
@@ -81,8 +80,6 @@ pub struct Packet {
 pub enum Payload {
     /// A segment of TCP or MPTCP: in the packet itself, for its speed.
     Segment(Segment),
-    /// A datagram of QUIC with one packet of data, in the packet itself, too.
-    Short(Short),
     /// Whatever lies at this place of the [`PayloadPool`].
     Pooled(u32),
     /// Application bytes only.
@@ -105,7 +102,7 @@ impl Payload {
         }
         match self {
             Payload::Segment(segment) => segment,
-            Payload::Short(_) | Payload::Pooled(_) | Payload::Data => unreachable!("it has just been made one"),
+            Payload::Pooled(_) | Payload::Data => unreachable!("it has just been made one"),
         }
     }
 

@@ -4,7 +4,7 @@
 //! A link drops packets without notifying anyone. So places are reclaimed when none is free: those of packets that no link holds. If
 //! fewer than half are free then, the pool doubles; so the search costs a constant per packet at most.
 
-use super::{Packet, Payload};
+use super::Packet;
 use crate::quic::packet::Datagram;
 use std::any::Any;
 
@@ -17,8 +17,6 @@ pub struct PayloadPool {
     places: Vec<Option<Box<dyn Any + Send>>>,
     /// QUIC's own payloads, with the same indices, in a vector of their own: so their type need not be checked for each packet.
     datagrams: Vec<Datagram>,
-    /// The last one that came in its packet.
-    unpacked: Datagram,
     free: Vec<u32>,
 }
 
@@ -51,7 +49,7 @@ impl PayloadPool {
     }
 
     /// As [`next_mut`](Self::next_mut), for a datagram of QUIC.
-    #[inline(always)]
+    #[inline]
     pub fn next_datagram(&mut self) -> &mut Datagram {
         let place = *self.free.last().expect("a place is free") as usize;
         if place >= self.datagrams.len() {
@@ -59,17 +57,9 @@ impl PayloadPool {
         }
         &mut self.datagrams[place]
     }
-    /// The datagram that has come with a payload, if it is one.
     #[inline]
-    pub fn datagram_of(&mut self, payload: &Payload) -> Option<&mut Datagram> {
-        match payload {
-            Payload::Short(short) => {
-                short.unpack(&mut self.unpacked);
-                Some(&mut self.unpacked)
-            }
-            Payload::Pooled(place) => self.datagrams.get_mut(*place as usize),
-            Payload::Segment(_) | Payload::Data => None,
-        }
+    pub fn datagram_mut(&mut self, place: u32) -> Option<&mut Datagram> {
+        self.datagrams.get_mut(place as usize)
     }
 
     /// The place that [`next_mut`](Self::next_mut) gave is taken.

@@ -8,7 +8,7 @@ use super::{Endpoint, Multipath, Opening, Other, Packet, PathInfo, Payload, Payl
 use crate::mptcp::Switch;
 use crate::mptcp::level::{LevelStats, PathStats};
 use crate::quic::config::Config;
-use crate::quic::packet::{Address, Short};
+use crate::quic::packet::Address;
 use crate::quic::qlog::Qlog;
 use crate::quic::{Connection, Event, Priority, Reason};
 use crate::{Ecn, Events};
@@ -132,7 +132,8 @@ impl QuicEnd {
 
 impl Transport for QuicEnd {
     fn handle_packet(&mut self, now: Time, packet: &Packet, payload_pool: &mut PayloadPool) {
-        if let Some(datagram) = payload_pool.datagram_of(&packet.payload) {
+        let datagram = packet.payload.pool_index().and_then(|place| payload_pool.datagram_mut(place));
+        if let Some(datagram) = datagram {
             datagram.ecn = packet.ecn;
             // A NAT's ports are far from those that the client has chosen.
             datagram.from.port = datagram.from.port.wrapping_add(100 * packet.binding);
@@ -149,7 +150,8 @@ impl Transport for QuicEnd {
         }
     }
     fn handle_too_big(&mut self, now: Time, packet: &Packet, mtu: u32, payload_pool: &mut PayloadPool) {
-        if let Some(datagram) = payload_pool.datagram_of(&packet.payload) {
+        let datagram = packet.payload.pool_index().and_then(|place| payload_pool.datagram_mut(place));
+        if let Some(datagram) = datagram {
             self.wake().handle_too_big(datagram, mtu.saturating_sub(IP_AND_UDP));
             self.look(now);
         }
@@ -179,11 +181,7 @@ impl Transport for QuicEnd {
         // Field by field: most of a packet is the place of a segment, which is not written.
         (out.path, out.binding) = (datagram.link_path(), 0);
         (out.wire_bytes, out.data_bytes, out.ecn) = (wire_bytes, data_bytes, ecn);
-        out.payload = if Short::fits(datagram) {
-            Payload::Short(Short::of(datagram))
-        } else {
-            Payload::Pooled(payload_pool.take())
-        };
+        out.payload = Payload::Pooled(payload_pool.take());
         true
     }
     #[inline]

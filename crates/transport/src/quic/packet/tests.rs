@@ -1,5 +1,4 @@
 use super::*;
-use crate::segment::Segment;
 
 /// Largest 1000 (2), delay 5 (1), count 1 (1), first range 990..=1000: 10 (1); gap to 980..=985: 990 - 985 - 2 = 3 (1), length 5
 /// (1); type 1. 1+2+1+1+1+1+1 = 8; with counts 100, 0, 1: 2+1+1 more.
@@ -32,54 +31,4 @@ fn worked_overheads() {
 fn a_packet_needs_no_memory_of_its_own() {
     assert!(size_of::<Frame>() <= 24, "{}", size_of::<Frame>());
     assert!(size_of::<Datagram>() <= 640, "{}", size_of::<Datagram>());
-    assert!(size_of::<Short>() <= size_of::<Segment>(), "{}, else every packet would grow", size_of::<Short>());
-}
-
-/// What is alike of two datagrams is what a peer reads of them.
-#[test]
-fn short_datagrams_come_whole_and_others_are_not_short() {
-    let range = |first, end| first..end;
-    let ranges = [range(40, 50), range(20, 30), range(1, 10)];
-    let mut sent = Datagram { path_id: 1, from: Address { host: 1, port: 7 }, ..Datagram::default() };
-    sent.packet.kind = Kind::OneRtt;
-    (sent.packet.number, sent.packet.bytes) = (1 << 40, 1200);
-    let mut came = Datagram::default();
-    for (with_frame, ack) in
-        [(true, None), (false, Ack::new(ranges.iter(), 25, None)), (true, Ack::new(ranges.iter(), 3, None))]
-    {
-        sent.packet.frames.clear();
-        if with_frame {
-            sent.packet.frames.push(Frame::Stream { id: 4, offset: 1 << 33, len: 1100, fin: false });
-        }
-        sent.packet = sent.packet.clone().with_ack(ack);
-        assert!(Short::fits(&sent));
-        Short::of(&sent).unpack(&mut came);
-        assert_eq!((came.from, came.to, came.path_id, came.packet.number), (sent.from, sent.to, 1, 1 << 40));
-        assert_eq!((came.packet.kind, came.payload_bytes()), (Kind::OneRtt, 1200));
-        assert_eq!(came.packet.frames.as_slice(), sent.packet.frames.as_slice());
-        let of = |packet: &Packet| packet.ack().map(|ack| (ack.delay, ack.ranges().collect::<Vec<_>>()));
-        assert_eq!(of(&came.packet), of(&sent.packet));
-    }
-    let many: Vec<_> = (0..5).rev().map(|number| range(3 * number, 3 * number + 1)).collect();
-    let counts = Some(EcnCounts { ce: 1, ..EcnCounts::default() });
-    let acks =
-        [Ack::new(many.iter(), 0, None), Ack::new(ranges.iter(), 0, counts), Ack::new(ranges.iter(), 1 << 32, None)];
-    for ack in acks {
-        sent.packet = sent.packet.clone().with_ack(ack);
-        assert!(!Short::fits(&sent));
-    }
-    sent.packet = sent.packet.clone().with_ack(None);
-    for spoil in [
-        |datagram: &mut Datagram| datagram.coalesced.push(Packet::default()),
-        |datagram: &mut Datagram| datagram.packet.frames.push(Frame::Ping),
-        |datagram: &mut Datagram| datagram.packet.padding = 1,
-        |datagram: &mut Datagram| datagram.packet.kind = Kind::Initial,
-        |datagram: &mut Datagram| {
-            datagram.packet.parameters = Some(Box::new(crate::quic::Config::default().parameters()))
-        },
-    ] {
-        let mut other = sent.clone();
-        spoil(&mut other);
-        assert!(!Short::fits(&other));
-    }
 }
