@@ -22,8 +22,7 @@ from scipy.stats import t as student
 import playpath
 
 Row = dict[str, Any]
-SCENE = """
-name = "client-data"
+FILM = """
 [video]
 source = "bigbuckbunny"
 duration = "120 s"
@@ -32,7 +31,10 @@ kind = "dash"
 abr = "dynamic"
 ladder = "300 kbit/s, 750 kbit/s, 1500 kbit/s, 3 Mbit/s, 5 Mbit/s, 8 Mbit/s"
 segment = "4 s"
-full_level = "{full} s"
+"""
+SCENE = (
+    f'name = "client-data"{FILM}'
+    + """full_level = "{full} s"
 {client_data}
 [[path]]
 rate = "{rate} Mbit/s"
@@ -40,6 +42,7 @@ rtt = "{rtt} ms"
 jitter = "0.3 ms"
 queue = "1 bdp"
 """
+)
 RIVAL = '[[traffic]]\nname = "other"\nkind = "{kind}"\ncc = "{cc}"\nstart_spread = "1 s"\ncount = {count}\n'
 RIVALS = {
     "none": "",

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from slack_client_data import FILM
+
 import playpath
 
 LINKS = [(5, 20), (10, 40), (10, 100), (25, 60), (20, 150)]
@@ -28,17 +30,9 @@ queue = "{queue}"
 duration = "60 s"
 """
 FLOW = '[[traffic]]\nkind = "bulk"\nname = "{name}"\ncc = "{cc}"\nstart_spread = "1 s"\n'
-AMPLE = """
-name = "ample"
-[video]
-source = "bigbuckbunny"
-duration = "120 s"
-[player]
-kind = "dash"
-abr = "dynamic"
-ladder = "300 kbit/s, 750 kbit/s, 1500 kbit/s, 3 Mbit/s, 5 Mbit/s, 8 Mbit/s"
-segment = "4 s"
-full_level = "30 s"
+AMPLE = (
+    f'name = "ample"{FILM}'
+    + """full_level = "30 s"
 cmcd = "v2"
 [[path]]
 rate = "{rate} Mbit/s"
@@ -46,6 +40,7 @@ rtt = "{rtt} ms"
 jitter = "0.3 ms"
 queue = "1 bdp"
 """
+)
 
 
 def share(link: tuple[float, float], queue: str, cc: str) -> float:

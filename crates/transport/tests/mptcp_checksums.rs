@@ -310,6 +310,13 @@ fn an_answer_that_counts_the_end_is_an_answer() {
     assert!(net.client.mptcp.is_closed() && net.server.mptcp.is_closed());
 }
 
+/// A middlebox changes the first payload of the client.
+fn alter_once(sent: &mut Sent, is_altered: &mut bool) {
+    if sent.is_up && !sent.payload.is_empty() && !std::mem::replace(is_altered, true) {
+        sent.payload[0] ^= 4;
+    }
+}
+
 /// §3.7: the plain stream is the subflow's. While MP_FAIL waits for its answer, longer than the data-level timer runs, nothing is given
 /// to the subflow again.
 #[test]
@@ -320,9 +327,7 @@ fn nothing_is_given_out_twice_while_a_failure_waits_for_its_answer() {
     net.client.write(1000);
     let mut is_altered = false;
     net.run(5000, |sent| {
-        if sent.is_up && !sent.payload.is_empty() && !std::mem::replace(&mut is_altered, true) {
-            sent.payload[0] ^= 4;
-        }
+        alter_once(sent, &mut is_altered);
         sent.is_up
     });
     net.close();
@@ -340,9 +345,7 @@ fn the_end_of_the_plain_stream_may_come_before_the_answer() {
     let (mut is_altered, mut answers) = (false, 0);
     for close in [true, false] {
         net.run(if close { 1 } else { 5000 }, |sent| {
-            if sent.is_up && !sent.payload.is_empty() && !std::mem::replace(&mut is_altered, true) {
-                sent.payload[0] ^= 4;
-            }
+            alter_once(sent, &mut is_altered);
             let is_answer = sent.is_up && is_fail(&sent.segment);
             answers += usize::from(is_answer);
             !is_answer || answers > 1

@@ -67,9 +67,8 @@ def main() -> None:
 
             completion_init()
         _check_none_is_empty(sys.argv)
-        ended = app(
-            standalone_mode=False
-        )  # the status of an Exit, or what a command returns to another one that calls it
+        # The status of an Exit or of a separate program; or what a command returns to another one that calls it.
+        ended = app(standalone_mode=False)
         status = ended if isinstance(ended, int) else 0
         sys.stdout.flush()
     except _UsageError as error:
