@@ -216,7 +216,7 @@ def test_users_bring_settings_with_units(links):
         ),
         ({"loss": '{ choice = ["0 %", "1 %"], weights = [1] }'}, "a list of 2 numbers"),
         ({"rtt": '{ uniform = ["20 ms", "60 ms"], mean = 3 }'}, '`path[0].rtt.mean`: unknown key "mean"'),
-        ({}, "nothing in the scenario is drawn"),
+        ({}, "one path is for `playpath compare`"),
         ({"loss": '{ choice = ["0 %", "wet"] }'}, "path 3: path.0.loss"),
     ],
 )
