@@ -207,6 +207,10 @@ def test_missing_scenario(cli):
     cli("compare", "nowhere.toml").assert_refused("nowhere.toml")
 
 
+def test_a_list_with_spaces(cli, small):
+    cli("compare", small, "--cc", "cubic", "bbr").assert_refused("a list has commas and no spaces: --cc cubic,bbr")
+
+
 def test_unknown_world(cli, small):
     cli("compare", small, "--world", "moon").assert_refused("sim")
 
