@@ -1,4 +1,4 @@
-"""Play what docs/multipath.md and docs/appendix/multipath.md say about schedulers: `python docs/multipath.py`, two minutes of a core.
+"""Play what docs/multipath.md and docs/appendix/multipath.md say about schedulers: a part of `make figures`, a minute of a core.
 
 Writes the appendix' table and docs/figures/multipath.png, and prints the figures of both pages' text: a person puts them there.
 """

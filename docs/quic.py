@@ -1,4 +1,4 @@
-"""Play what docs/quic.md and docs/appendix/quic-measured.md compare in the simulator: `python docs/quic.py`, four minutes of a core.
+"""Play what docs/quic.md and docs/appendix/quic-measured.md compare in the simulator: a part of `make figures`, a minute of a core.
 
 Writes their tables, and prints what the text and the table of causes say: a person puts that there. Not played here: what needs another
 engine (0-RTT to a validated address, samples that Linux would count), the drawn scenes of Slack, and the wire (docs/walk.py).
