@@ -30,10 +30,10 @@ def command(
     """Draw one self-contained HTML file from stored results."""
     from playpath.show.report import write_report
 
-    target = out or folder / "report.html"
-    check_file(target, "--out")
     part = None if window is None else _window(window)
     result = load_results(folder)
+    target = out or folder / "report.html"
+    check_file(target, "--out")
     console.out.print(console.plain(str(write_report(result, target, window=part))), soft_wrap=True)
 
 
