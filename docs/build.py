@@ -1,4 +1,4 @@
-"""Make the pages and figures of the docs that come from runs: `make figures`.
+"""Make the pages of the shipped scenarios and of neighbours, with their figures: a part of `make figures`.
 
 Writes docs/scenarios.md, its tables in docs/appendix/scenarios.md, docs/appendix/fairness.md and docs/images/. What a
 person has to say about the figures is in docs/lessons.toml; everything else is measured.

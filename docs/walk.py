@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from marks import fill
 
 from playpath.base.metrics import metric
 from playpath.real.testbed import namespaces, players
@@ -37,7 +37,6 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PAGE = DOCS / "appendix" / "quic-measured.md"
 WALKER = ROOT / "target" / "release" / "examples" / "walker"
-BEGIN, END = "<!-- begin: docs/walk.py -->\n", "<!-- end: docs/walk.py -->\n"
 SENDER = "quic migrates"
 SECONDS = 50
 """WiFi ends between 30 and 40 s."""
@@ -145,9 +144,7 @@ def main() -> None:
         lines.append(f"| {metric(name).axis} | " + " | ".join(cells) + " |")
     text = "\n".join(lines) + "\n"
     print(text)
-    before, rest = PAGE.read_text().split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}")
-    subprocess.run([sys.executable, "-m", "mdformat", PAGE], check=True)
+    fill(PAGE, "docs/walk.py", text)
 
 
 if __name__ == "__main__":

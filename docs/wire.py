@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from marks import fill
+
 import playpath
 from playpath.base.metrics import format_value
 from playpath.results.comparison import Comparison
@@ -21,7 +23,6 @@ WORLDS = {"wire:vlc": "VLC on the wire", "sim": "simulator"}
 SPARE = 20
 """Seconds that the video is longer than its session, so that none ends within."""
 METRICS = ("path_switches", "switches_from_open_path", "reinjections", "stall_time_s", "mean_rtt_ms")
-BEGIN, END = "<!-- begin: docs/wire.py -->\n", "<!-- end: docs/wire.py -->\n"
 
 
 def main() -> None:
@@ -39,7 +40,7 @@ def main() -> None:
     for name in given.scenarios:
         found = {world: play(name, world, given) for world in given.worlds}
         sections.append(section(name, found))
-    write(given.page, header(given) + "\n".join(sections))
+    fill(given.page, "docs/wire.py", header(given) + "\n".join(sections))
 
 
 def play(name: str, world: str, given: argparse.Namespace) -> Comparison:
@@ -91,13 +92,6 @@ def cell(result: Comparison, sender: str, metric: str) -> str:
         return "–"
     mean = result.table.filter(result.table["sender"] == sender)[metric].mean()
     return format_value(None if mean is None else float(mean))
-
-
-def write(page: Path, text: str) -> None:
-    """Between the marks."""
-    before, _, rest = page.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(before + BEGIN + "\n" + text + "\n" + END + after)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from path_plots import path_timeline, stacked_throughput
 
 import playpath
 from playpath.plots import figure
-from playpath.plots.style import INK
 
 HERE = Path(__file__).parent
 BASELINE = HERE.parents[1] / "scenarios" / "sticky-baseline.toml"
@@ -31,7 +30,7 @@ def main() -> None:
         session = playpath.run(scenario, trace=True)
         stacked_throughput(session, left)
         path_timeline(session, right)
-        left.set_title(name, loc="left", fontsize=9, color=INK)
+        left.set_ylabel(f"{name}: goodput (Mbit/s)")
     drawn.savefig(HERE / "multipath.png", dpi=160, facecolor="white", metadata={"Software": None})
 
 

@@ -1,10 +1,11 @@
 """Viewers against neighbours: all senders on drawn scenes. Prints the tables of docs/appendix/slack.md and draws its figure.
 
-Usage: python docs/figures/slack_front.py STORE [search | quic | chance]    (needs playpath installed; five minutes of a core)
+Usage: python docs/figures/slack_front.py STORE [search | quic | once | chance]    (needs playpath installed; five minutes of a core)
 
 On the even ones of the first 84 scenes Slack's parameters are searched (`search`); all senders are judged on the odd ones and on 84
-drawn later, with `quic` some of them over QUIC; `chance` tells how often the best sender there could be would seem beaten. STORE is a
-file, a line for each session; what is in it is not played again.
+drawn later, with `quic` some of them over QUIC, with `once` all that have rivals with a player that fetches no segment twice; `chance`
+tells how often the best sender there could be would seem beaten. STORE is a file, a line for each session; what is in it is not played
+again.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ SENDERS: list[Row] = [{"name": name} for name in ("slack", *RIVALS, "sammy", "le
 FRONT: list[Row] = [{"name": "slack", "weight": weight} for weight in (1, 2, 8)]
 """Settings along the front that the search found."""
 REFERENCE: Row = {"name": "newreno"}
+QUIC: Row = {"sender": {"transport": "quic"}}
+ONCE: Row = {"player.fast_switch": "off"}
 OVER_QUIC: list[Row] = [{"name": name} for name in ("slack", "cubic", "newreno", "bbr", "bbr3", "copa")]
 SPACE: dict[str, tuple[float, ...]] = {
     "weight": (4, 1, 1.5, 2, 3, 5, 6, 8),
@@ -143,7 +146,13 @@ def main() -> None:
     """Play what is missing, then tell."""
     store, what = Path(sys.argv[1]), (sys.argv[2] if len(sys.argv) > 2 else "all")
     if what == "quic":
-        tell(play(store, OVER_QUIC, KEPT, SEEDS, {"transport": "quic"}), OVER_QUIC)
+        tell(play(store, OVER_QUIC, KEPT, SEEDS, QUIC), OVER_QUIC)
+        return
+    if what == "once":
+        for scenes in (KEPT, LAST):
+            adaptive, rivals = [index for index in scenes if drawn()[index][0]["adapts"]], SENDERS[: 1 + len(RIVALS)]
+            for more in (None, ONCE):
+                tell(play(store, rivals, adaptive, SEEDS, more), rivals)
         return
     if what in ("search", "chance"):
         {"search": search, "chance": chance}[what](store)
@@ -281,11 +290,12 @@ def play(store: Path, senders: Iterable[Row], scenes: Iterable[int], seeds: int,
 
 def _session(task: Task) -> Row:
     index, sender, seed, more = task
-    made = {"sender": [{"cc": sender, **(more or {})}]}
+    rest = dict(more or {})
+    made = {"sender": [{"cc": sender, **rest.pop("sender", {})}], **rest}
     return {"key": json.dumps(task)} | _figures(playpath.run(drawn()[index][1], seed=seed, set=made))
 
 
-def _figures(result: playpath.Result) -> Row:
+def _figures(result: playpath.Session) -> Row:
     end = max(event["time_s"] for event in result.events)
     return {name: result.metrics.get(name) for name in METRICS} | {"end_s": end}
 

@@ -338,6 +338,9 @@ def test_a_changed_or_missing_file_is_named(comparison, tmp_path):
 def test_what_is_no_archive_is_one_line(tmp_path, content):
     (tmp_path / "x.zip").write_bytes(content)
     playpath_command("verify", "x.zip", cwd=tmp_path).assert_refused("x.zip: is not a playpath archive, or damaged")
+    playpath_command("verify", ".", cwd=tmp_path).assert_refused(
+        "is a folder; `playpath export .` makes the archive to verify"
+    )
 
 
 def test_a_control_of_ones_own_is_played_again_where_it_is(tmp_path):

@@ -207,6 +207,10 @@ def test_missing_scenario(cli):
     cli("compare", "nowhere.toml").assert_refused("nowhere.toml")
 
 
+def test_a_list_with_spaces(cli, small):
+    cli("compare", small, "--cc", "cubic", "bbr").assert_refused("a list has commas and no spaces: --cc cubic,bbr")
+
+
 def test_unknown_world(cli, small):
     cli("compare", small, "--world", "moon").assert_refused("sim")
 
@@ -243,6 +247,7 @@ def test_report_without_results(cli, tmp_path):
     cli("report", tmp_path).assert_refused("no results")
     (tmp_path / "comparison.json").write_text("{")
     cli("report", tmp_path).assert_refused("damaged")
+    cli("report", tmp_path / "comparison.json").assert_refused("comparison.json: no results here; give a folder")
 
 
 def test_list(cli):

@@ -16,6 +16,7 @@ from conftest import figures_of
 import playpath
 from playpath.base.errors import InputError
 from playpath.base.metrics import format_value
+from playpath.judge.trial import doubt, viewers_per_arm
 from playpath.population import headline, is_population, load_population, population
 from playpath.population.answer import PopulationResult
 from playpath.population.distributions import read
@@ -216,7 +217,7 @@ def test_users_bring_settings_with_units(links):
         ),
         ({"loss": '{ choice = ["0 %", "1 %"], weights = [1] }'}, "a list of 2 numbers"),
         ({"rtt": '{ uniform = ["20 ms", "60 ms"], mean = 3 }'}, '`path[0].rtt.mean`: unknown key "mean"'),
-        ({}, "nothing in the scenario is drawn"),
+        ({}, "one path is for `playpath compare`"),
         ({"loss": '{ choice = ["0 %", "wet"] }'}, "path 3: path.0.loss"),
     ],
 )
@@ -346,6 +347,35 @@ def test_more_paths_than_there_are_settle_nothing(played):
     assert headline._more(few, versus) == " Even all 8 links would probably not settle it: others are needed."
     assert headline._more(played, versus) == " About 40 more paths would probably settle it."
     assert headline._more(few, replace(versus, more_paths=2)) == " About 2 more paths would probably settle it."
+
+
+def with_figures(played, paths, figures):
+    """The answer if these are all that distinguishes the sessions: metric → sender → values, one a path."""
+    columns = {name: [*sides["cubic"], *sides["bbr"]] for name, sides in figures.items()}
+    keys = {"path": [*range(paths)] * 2, "sender": ["cubic"] * paths + ["bbr"] * paths, "seed": [1] * (2 * paths)}
+    table = pl.DataFrame({**keys, "cell": "", "cc": "", "digest": "", "played_s": 60.0, **columns})
+    units = pl.DataFrame({"path": range(paths), "unit": range(paths), "name": "", "weight": 1.0, "rate_mbps": 5.0})
+    return replace(played, table=table, paths=units, population=replace(played.population, paths=paths, sessions=1))
+
+
+@pytest.mark.slow
+def test_a_trial_is_planned_for_what_decides(played):
+    """bbr spares nine viewers of ten a second or so of stall. A start that is a little faster on average decides nothing."""
+    chance = np.random.default_rng(1)
+    stalls = np.where(chance.random(60) < 0.9, chance.uniform(0.5, 1.5, 60), 0.0)
+    starts = chance.uniform(0.3, 0.4, 60)
+    start = {"cubic": starts, "bbr": starts - chance.uniform(0.0, 0.1, 60)}
+    trial = with_figures(
+        played, 60, {"stall_time_s": {"cubic": stalls, "bbr": 0 * stalls}, "startup_delay_s": start}
+    ).trial
+    assert trial.is_proven
+    assert (trial.metric, trial.difference) == ("stall_time_s", pytest.approx(-stalls.mean()))
+    assert trial.viewers_per_arm == viewers_per_arm(stalls.tolist(), [0.0] * 60, less=doubt(stalls.tolist()))
+    noticed = with_figures(
+        played, 60, {"stall_time_s": {"cubic": 0 * starts, "bbr": 0 * starts}, "startup_delay_s": start}
+    )
+    assert noticed.difference("bbr", "cubic", "startup_delay_s").high < 0  # which the former rule planned for
+    assert noticed.trial is None  # nobody stalls: nothing is known of how stalls vary
 
 
 def test_neighbours_are_put_in_words(played):

@@ -171,14 +171,14 @@ describe("a session", () => {
     expect(inWords({ ...cut, event: "window_set", cwnd_after: 10 })!.text).toBe("idle: window reset (60 → 10 packets)");
     expect(inWords({ ...cut, cwnd_after: 60 })!.text).toContain("window kept");
   });
-  it("says why the picture stood still, with the figures of the session", () => {
+  it("says what went before a stop, with the figures of the session, and names no cause", () => {
     const series = { "flow.video": { time_s: Float64Array.of(0, 2.9), rtt_ms: Float64Array.of(100, 100), goodput_mbps: Float64Array.of(5, 5) } };
     const session = { sender: "cubic", record: { ...record(events), window_events: { video: [cut] } }, series };
     const lines = why(session, { at: 4.5, length: 1.5 }, 1448, 5.24);
     // 42 packets x 1448 byte x 8 / 100 ms = 4.87 Mbit/s
     expect(lines).toEqual([
       "At 3.0\u00a0s a packet was lost, and cubic cut its window from 60 to 42 packets.",
-      "So few packets per round trip of 100\u00a0ms carry 4.87\u00a0Mbit/s, and the film needs 5.24.",
+      "A round trip of 100\u00a0ms with 42 packets carries 4.87\u00a0Mbit/s, and the film needs 5.24; at the stop the path gave 5\u00a0Mbit/s.",
       "At 4.5\u00a0s the buffer was empty, and the picture stood still for 1.5\u00a0s.",
     ]);
   });
@@ -195,19 +195,19 @@ describe("what went before a stop", () => {
     // 4 packets x 1448 byte x 8 / 100 ms = 0.463 Mbit/s
     expect(why(played([cut], [108, 108, 108]), { at: 3.6, length: 0.2 }, 1448, null).slice(0, 2)).toEqual([
       "At 3.0\u00a0s bbr went over to probe rtt and cut its window from 108 to 4 packets.",
-      "So few packets per round trip of 100\u00a0ms carry 0.463\u00a0Mbit/s, and the segment on its way needs 4.5.",
+      "A round trip of 100\u00a0ms with 4 packets carries 0.463\u00a0Mbit/s, and the segment on its way needs 4.5; at the stop the path gave 5\u00a0Mbit/s.",
     ]);
   });
   it("is no cut from which the window was back long before", () => {
     expect(why(played([cut], [108, 108, 108]), { at: 9, length: 0.2 }, 1448, null)[0]).toBe(
-      "The window had not been cut for half a minute, or was back: the path gave 5\u00a0Mbit/s, and the segment on its way needs 4.5.",
+      "The window had not been cut for half a minute, or was back; the path gave 5\u00a0Mbit/s, and the segment on its way needs 4.5.",
     );
     expect(why(played([cut], [108, 108, 8]), { at: 9, length: 0.2 }, 1448, null)[0]).toContain("went over to probe rtt");
   });
-  it("is not explained by a window that carries what is needed", () => {
+  it("is told with what the window carried, whether or not that is enough", () => {
     const wide = { ...cut, event: "loss", cwnd_after: 54 } as WindowEvent;
     expect(why(played([wide], [108, 108, 54]), { at: 4, length: 0.2 }, 1448, 3)[1]).toBe(
-      "So many packets per round trip of 100\u00a0ms carry 6.26\u00a0Mbit/s, and the film needs 3: the cut alone does not explain the stop; the path gave 5\u00a0Mbit/s.",
+      "A round trip of 100\u00a0ms with 54 packets carries 6.26\u00a0Mbit/s, and the film needs 3; at the stop the path gave 5\u00a0Mbit/s.",
     );
   });
 });

@@ -31,8 +31,10 @@ use playpath_units::Rate;
 pub enum RecoveryWindow {
     /// The transport's recovery (PRR, RFC 6675 pipe or NewReno inflation) leads from the old to the new `ssthresh`.
     Transport,
-    /// The controller's own `cwnd` holds throughout (CCP, BBR).
+    /// The controller's own `cwnd` holds throughout, but the first repair leaves regardless of it (RFC 5681 §3.2 step 3; CCP).
     Controller,
+    /// As `Controller`, and the first repair waits for room as well, as on Linux where a controller sets the window (BBR).
+    ControllerAlone,
 }
 
 /// A congestion control. `view` is the read-only state of the connection at the event, and of its siblings under MPTCP.

@@ -93,9 +93,10 @@ fn quantity(text: &str, what: &str, units: &[Unit], example: &str) -> Result<f64
     }
 }
 
-/// A hint where only upper and lower case are wrong and one unit alone is written so: `mbps`.
+/// A hint where one unit alone begins so, upper or lower case aside: `mbps`, `mbit`.
 fn meant(unit: &str, units: &[Unit]) -> String {
-    let mut alike = units.iter().filter(|(names, _)| names.iter().any(|name| name.eq_ignore_ascii_case(unit)));
+    let begins = |name: &&str| name.get(..unit.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(unit));
+    let mut alike = units.iter().filter(|(names, _)| names.iter().any(begins));
     match (alike.next(), alike.next()) {
         (Some((names, _)), None) => format!("; did you mean \"{}\"?", names[0]),
         _ => String::new(),

@@ -24,6 +24,7 @@ fn faults_are_named_in_one_line() {
     assert!(text("-3 Mbit/s".parse()).contains("negative"));
     assert!(text("10 Mib/s".parse()).contains("unknown unit \"Mib/s\""));
     assert!(text("20 mbps".parse()).contains("did you mean \"Mbit/s\"?"));
+    assert!(text("20mbit".parse()).contains("did you mean \"Mbit/s\"?"));
     assert!(!text("20 Mib/s".parse()).contains("did you mean"));
     assert!(text("fast".parse()).contains("not a rate"));
     assert!("101 %".parse::<Ratio>().unwrap_err().to_string().contains("outside"));

@@ -75,7 +75,9 @@ def main() -> None:
         if type(error).__name__ == "NoArgsIsHelpError":  # not exported by typer either
             print(error.format_message())
         else:
-            _print_error(f"error: {_number_of_seeds(sys.argv) or error.format_message()}")
+            message = error.format_message()
+            hint = "; a list has commas and no spaces: --cc cubic,bbr" if "unexpected extra argument" in message else ""
+            _print_error(f"error: {_number_of_seeds(sys.argv) or message + hint}")
             status = InputError.exit_status
     except PlaypathError as error:
         _print_error(f"error: {as_typed(str(error))}")

@@ -94,15 +94,16 @@ def viewers_per_arm(
     return max(_MIN, math.ceil(spread * (_REACH / apart) ** 2 + _EDGE**2 / 4))
 
 
-def doubt(found: Sequence[float]) -> float:
+def doubt(found: Sequence[float], weights: Sequence[float] | None = None) -> float:
     """By how much the mean of these paired differences is larger than the true one in no more than one case of five.
 
     >>> doubt([1.0, 1.0]), round(doubt([1.0, 2.0, 3.0]), 3), doubt([1.0])
     (0.0, 0.486, 0.0)
     """
-    if len(found) < _MIN:
+    weights = [1.0] * len(found) if weights is None else weights
+    if len(found) < _MIN or (number := _kish(weights)) <= 1:
         return 0.0
-    return _SURE * math.sqrt(_variance(found, [1.0] * len(found)) / len(found))
+    return _SURE * math.sqrt(_variance(found, weights) / number)
 
 
 def _mean(values: Sequence[float], weights: Sequence[float]) -> float:

@@ -23,7 +23,7 @@ from playpath.base.optional import can_draw
 from playpath.base.tabular import Json, Tabular
 from playpath.base.worlds import DEFAULT
 from playpath.judge import stats
-from playpath.judge.trial import Trial, viewers_per_arm
+from playpath.judge.trial import Trial, doubt, viewers_per_arm
 from playpath.population import headline, known_from, raced
 from playpath.population.groups import group_labels
 from playpath.population.intervals import (
@@ -339,24 +339,37 @@ class PopulationResult(Tabular):
 
     @cached_property
     def trial(self) -> Trial | None:
-        """How many viewers a real trial of the best sender against today's would need: for the first criterion whose means are proven to
-        differ; if there is none, for a just noticeable difference in the first criterion.
+        """How many viewers a real trial of the best sender against today's would need: for the criterion that decides between them, or, if
+        none does, for a just noticeable difference in the first criterion.
         """
         both = (self.contender, self.baseline)
         if self.contender == self.baseline or not self.viewer_criteria:
             return None
-        found = {name: self.difference(*both, name) for name in self.viewer_criteria}
-        proven = (name for name, shown in found.items() if shown is not None and not shown.low <= 0 <= shown.high)
-        name = next(proven, None)
-        by = name or next(one for one in self.viewer_criteria if one != "played_s")
+        decided = self._deciding(*both)
+        by = decided or next(one for one in self.viewer_criteria if one != "played_s")
         (one, own), (other, others) = (self._weighed(sender, by) for sender in both)
         if min(len(one), len(other)) < 2:
             return None
-        shown = found[by]
-        margin = metric(by).margin(np.average(one, weights=own), np.average(other, weights=others))
-        apart = shown.value if name and shown else float(margin)
-        count = viewers_per_arm(one, other, apart, weights=(own, others))
-        return None if count is None else Trial(*both, by, apart, name is not None, count)
+        mine, theirs = self.pair(*both, by)
+        there = ~np.isnan(mine - theirs)
+        changes, weights = (column.tolist() for column in self.over_units(mine - theirs, there))
+        less = doubt(changes, weights) if decided else 0.0
+        middle, others_middle = np.average(one, weights=own), np.average(other, weights=others)
+        apart = float(middle - others_middle if decided else metric(by).margin(middle, others_middle))
+        count = viewers_per_arm(one, other, None if decided else apart, less=less, weights=(own, others))
+        return None if count is None else Trial(*both, by, apart, decided is not None, count)
+
+    def _deciding(self, sender: str, other: str) -> str | None:
+        """What made the difference for most of those whom the better of the two serves better; None unless it is proven to be better for
+        viewers, and on average there, too.
+        """
+        versus = self.versus(sender, other)
+        is_better = versus.relation == "better"
+        name = next(iter(versus.helped_by if is_better else versus.harmed_by), None)
+        shown = None if name is None or versus.decided_by != "viewers" else self.difference(sender, other, name)
+        if name is None or shown is None:
+            return None
+        return name if (shown.value > 0) == (is_better == (metric(name).better == "higher")) else None
 
     def _weighed(self, sender: str, name: str) -> tuple[list[float], list[float]]:
         """A sender's sessions with a value: their values and weights."""

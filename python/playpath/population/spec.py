@@ -216,7 +216,7 @@ def load_population(
     if not units and not draws:
         raise InputError(
             '[population]: nothing in the scenario is drawn; give a path several traces (`trace = "traces/*.json"`), '
-            "give a quantity a distribution, or name a table of `users`"
+            "give a quantity a distribution, or name a table of `users`; one path is for `playpath compare`"
         )
     for column in (columns := _names(own.get("group", ()))):
         sets.need_column(column, units)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from playpath._engine import apart_level
 from playpath.base.frames import pl
 from playpath.base.words import listing
-from playpath.judge.stats import SIGNIFICANCE
+from playpath.judge.stats import CONFIDENCE, SIGNIFICANCE, holm
 from playpath.results.effects import WORDS
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 """Winners that the headline names; the others it counts."""
+_ROUNDING = 1e-9
 
 
 def headline(result: SweepResult) -> str:
@@ -62,16 +65,43 @@ def _leader(result: SweepResult) -> str:
 
 
 def _by_chance(result: SweepResult) -> str:
-    """If chance alone may give as many wins: each point may err, and a sweep has many."""
+    """Whose wins may all be chance: each point may err, and a sweep has many.
+
+    A sender's are not if they are more than chance gives, if nothing is random at one of them, or if one stays proven among all points
+    (Holm).
+    """
     points = result.decisions.filter("is_random")
-    won = points.filter(pl.col("is_decided") & (pl.col("level") == "viewer")).height
-    false = int(SIGNIFICANCE * points.height)
-    if not 0 < won <= false:
-        return ""
-    return (
-        f" So few may be chance: a point names a false winner in at most {100 * SIGNIFICANCE:.0f} % of uses, which is up to {false} of "
-        f"{_points(points.height)}."
+    most = chance_gives(points.height)
+    proven = holm([1.0 if p is None else p for p in points["p"]])
+    is_sure = [p <= apart_level(seeds) for p, seeds in zip(proven, points["seeds"], strict=True)]
+    certain = pl.concat(
+        [points.filter(pl.Series(is_sure, dtype=pl.Boolean)), result.decisions.filter(~pl.col("is_random"))]
     )
+    felt = certain.filter(pl.col("is_decided") & pl.col("level").eq_missing("viewer"))
+    never = {sender for winners in felt["winners"] for sender in winners}
+    wins = {sender: won for sender, (won, *_) in counts(result).items() if won}
+    doubtful = [sender for sender, won in wins.items() if won <= most and sender not in never]
+    if not doubtful:
+        return ""
+    which = "So few" if len(doubtful) == len(wins) else f"Those of {listing(doubtful, _NAMED)}"
+    return (
+        f" {which} may be chance, which gives equal senders up to {most} wins at {_points(points.height)}, and more in one of twenty such "
+        "sweeps."
+    )
+
+
+def chance_gives(points: int) -> int:
+    """Wins of equal senders that no more than one of twenty sweeps exceeds, if each point names a false winner in one of twenty uses.
+
+    >>> [chance_gives(points) for points in (1, 2, 8, 20, 60)]
+    [0, 1, 2, 3, 6]
+    """
+    wins, share = -1, 0.0
+    while share < CONFIDENCE - _ROUNDING:
+        wins += 1
+        ways = math.lgamma(points + 1) - math.lgamma(wins + 1) - math.lgamma(points - wins + 1)
+        share += math.exp(ways + wins * math.log(SIGNIFICANCE) + (points - wins) * math.log(CONFIDENCE))
+    return wins
 
 
 def _for_whom(result: SweepResult) -> str:
@@ -88,6 +118,10 @@ def _for_whom(result: SweepResult) -> str:
             seen = [f"{word} at {outcomes[outcome]}" for outcome, word in WORDS.items() if outcomes[outcome]]
             parts.append(f"for {sender} {listing(seen)}")
         sentences.append(f"{value} instead of {against}, at {total}: {'; '.join(parts)}.")
+    most = chance_gives(result.decisions.filter("is_random").height)
+    proven = [outcomes[outcome] for by in found.values() for outcomes in by.values() for outcome in ("better", "worse")]
+    if any(0 < count <= most for count in proven):
+        sentences.append(f"Better or worse at up to {most} may be chance.")
     return " ".join(sentences)
 
 

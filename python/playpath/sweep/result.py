@@ -95,7 +95,7 @@ class SweepResult(Tabular):
         """A row for each point: its settings, `best`, `is_decided`, the first sender that is not alike, and how far it is behind.
 
         `winners` are the best and all senders alike with it. `level` says for whom the `second` differs: "viewer" or
-        "network"; null if all are alike.
+        "network"; null if all are alike. `p` is that of the difference, corrected for all pairs of senders.
         """
         return pl.DataFrame(self._judged[0], infer_schema_length=None)
 
@@ -172,6 +172,7 @@ class SweepResult(Tabular):
             "second": second,
             "criterion": name,
             "level": None if name is None else "network" if name in NETWORK_CRITERIA else "viewer",
+            "p": None if second is None else decision.p_values.get(second),
             "difference": None if found is None else found.mean,
             "median": None if found is None or found.ci95 is None else found.median,
             "ci95_low": None if found is None or found.ci95 is None else found.ci95[0],

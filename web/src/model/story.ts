@@ -1,4 +1,4 @@
-/** What a session's log says: its filmstrip, its marks, and why the picture stood still. */
+/** What a session's log says: its filmstrip, its marks, and what went before a stop of the picture. */
 
 import type { EngineRecord, PlaybackEvent, Series, WindowEvent } from "../engine/types";
 import { clock, short, withUnit } from "./quantity";
@@ -116,7 +116,7 @@ export function marks(record: EngineRecord): Mark[] {
     const time = event.time_s;
     if (event.event === "stall_end") {
       const frozen = Number(event.frozen_s);
-      all.push({ time: time - frozen, kind: "stall", text: `the buffer is empty: the picture stands still for ${frozen.toFixed(1)}\u00a0s` });
+      all.push({ time: time - frozen, kind: "stall", text: `the buffer is empty: the picture stands still for ${withUnit(frozen, "s")}` });
     }
     if (event.event === "segment_decision") all.push({ time, kind: "segment", text: `segment ${event.segment} at ${withUnit(Number(event.rate_mbps), "Mbit/s")}: ${event.reason}` });
   }
@@ -192,12 +192,10 @@ export function why(session: Session, stall: { at: number; length: number }, pac
     lines.push(`At ${clock(cut.time_s)} ${cut.event === "phase" ? `${who} went over to ${cut.phase.replaceAll("_", " ")} and cut` : `${CAUSES[cut.event]}, and ${who} cut`} ${window}.`);
     const rtt = at(session.series, "flow.video", "rtt_ms", cut.time_s) ?? NaN;
     const fits = (cut.cwnd_after * packetBytes * 8) / (rtt * 1e3);
-    const carries = `per round trip of ${withUnit(rtt, "ms")} carry ${withUnit(fits, "Mbit/s")}`;
-    if (needed && fits >= needed) lines.push(`So many packets ${carries}${wanted}: the cut alone does not explain the stop; ${path}.`);
-    else if (fits > 0) lines.push(`So few packets ${carries}${wanted}.`);
+    if (fits > 0) lines.push(`A round trip of ${withUnit(rtt, "ms")} with ${packets(Number(short(cut.cwnd_after)))} carries ${withUnit(fits, "Mbit/s")}${wanted}; at the stop ${path}.`);
   } else {
-    lines.push(`The window had not been cut for half a minute, or was back: ${path}${wanted}.`);
+    lines.push(`The window had not been cut for half a minute, or was back; ${path}${wanted}.`);
   }
-  lines.push(`At ${clock(stall.at)} the buffer was empty, and the picture stood still for ${stall.length.toFixed(1)}\u00a0s.`);
+  lines.push(`At ${clock(stall.at)} the buffer was empty, and the picture stood still for ${withUnit(stall.length, "s")}.`);
   return lines;
 }

@@ -41,12 +41,16 @@ if (place) {
   );
 }
 
-// Paper is light and narrow, and shows everything: what is folded is open while printing.
+/** Longer lists stay folded on paper: those of a session take ten pages. */
+const MOST_ROWS = 60;
+
+// Paper is light and narrow, and shows what is folded.
 addEventListener("beforeprint", () => {
   document.documentElement.dataset.theme = "light";
   document.documentElement.dataset.paper = "";
   drawAnew(); // before it has parts that are folded
   document.querySelectorAll<HTMLDetailsElement>("details:not([open])").forEach((part) => {
+    if (part.querySelectorAll("tr").length > MOST_ROWS) return;
     part.open = true;
     part.dataset.folded = "";
   });

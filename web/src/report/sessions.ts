@@ -1,4 +1,4 @@
-/** One session of each sender, beside each other: strips, why the picture stood still, charts, events, segments. */
+/** One session of each sender, beside each other: strips, what went before the longest stops, charts, events, segments. */
 
 import type { PacketChoice } from "../model/packets";
 import { worst } from "../model/story";

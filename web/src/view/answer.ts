@@ -83,7 +83,7 @@ export class Answer {
     const { parts } = this;
     return [
       section("viewers", "What the viewers see", parts.viewers),
-      section("why", "Why the picture stood still", parts.why),
+      section("why", "Before the picture stood still", parts.why),
       section("ranking", "Ranking", parts.ranking),
       section("charts", "Over time", this.navigation.element, h("p", { class: "note" }, CHARTS_NOTE), parts.path, this.charts.element, parts.events),
       section("packets", "Packet by packet", this.packets.element),

@@ -26,12 +26,12 @@ export interface FieldFigure extends Titled {
   head: string[];
 }
 
-const [TILE, LEAST, MOST] = [46, 108, 320];
+const [TILE, LEAST, MOST] = [46, 92, 320];
 const [TOP, FOOT] = [24, 44];
 
 export class Field extends Drawn {
   constructor(private readonly figure: FieldFigure) {
-    super("field-map", figure, 90 + LEAST * figure.columns.length);
+    super("field-map", figure, 70 + LEAST * figure.columns.length);
   }
 
   protected draw(width: number): SVGElement {

@@ -20,7 +20,7 @@ export function whyStopped(sessions: Session[], { packetBytes, need, look }: Sit
   });
   const calm = sessions.filter((session) => session.record.metrics.stall_count === 0);
   return h(
-    "div", {}, ...stories, calm.length > 0 && h("div", { class: "kept" }, ...calm.map((session) => h("p", {}, kept(session, stories.length > 0)))),
+    "div", {}, stories.length > 0 ? h("p", { class: "note" }, "What was measured before each stop. Whether it is the cause, only a session without it shows.") : null, ...stories, calm.length > 0 && h("div", { class: "kept" }, ...calm.map((session) => h("p", {}, kept(session, stories.length > 0)))),
     stories.length === 0 && calm.length > 0 ? h("p", { class: "note" }, "Nobody’s picture stood still in this seed.") : null,
   );
 }

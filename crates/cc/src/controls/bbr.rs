@@ -233,7 +233,7 @@ impl CongestionControl for Bbr {
         self.mode.name()
     }
     fn recovery_window(&self) -> RecoveryWindow {
-        RecoveryWindow::Controller
+        RecoveryWindow::ControllerAlone
     }
 
     fn on_connection_start(&mut self, view: &View) {

@@ -274,7 +274,7 @@ impl<C: CongestionControl> Flow<C> {
         if round_start {
             self.next_round_delivered = self.delivered;
         }
-        let is_free = self.cc.recovery_window() == RecoveryWindow::Controller || self.after_rto;
+        let is_free = self.cc.recovery_window() != RecoveryWindow::Transport || self.after_rto;
         let acked = (self.snd_una - prior_una) as u32;
         let event = Ack {
             acked,

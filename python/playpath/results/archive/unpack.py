@@ -34,6 +34,8 @@ def unpack(archive: Path, folder: Path) -> Manifest:
                 left -= _extract(opened, entries[name], folder / name, wanted, left)
     except InputError as error:
         raise InputError(f"{archive}: {error}") from None
+    except IsADirectoryError:
+        raise InputError(f"{archive}: is a folder; `playpath export {archive}` makes the archive to verify") from None
     except FileNotFoundError:
         raise InputError(f"{archive}: no such file; give an archive of `playpath export`") from None
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:

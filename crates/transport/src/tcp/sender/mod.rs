@@ -443,7 +443,7 @@ impl Sender {
     #[inline(always)]
     fn rearm(&mut self) {
         let need = if !self.scoreboard.is_empty() {
-            Need::Outstanding { may_probe: self.may_probe() }
+            Need::Outstanding { may_probe: self.may_probe() || self.keeps_probe() }
         } else if self.stream.is_window_blocked() {
             let backoff = self.stream.persist_backoff().min(16);
             Need::Window((self.rtt.base_rto() * (1 << backoff)).min(self.config.rto.max))
@@ -475,5 +475,11 @@ impl Sender {
                 Phase::Cwr => true,
                 Phase::Recovery | Phase::Loss => false,
             }
+    }
+
+    /// A probe that was due when the recovery began is sent nevertheless unless a repair leaves before (Linux has one timer for all, and
+    /// only the head's repair sets it to the timeout).
+    fn keeps_probe(&self) -> bool {
+        self.recovery.phase() == Phase::Recovery && self.recovery.retransmitted() == 0
     }
 }

@@ -12,7 +12,9 @@ use super::transmit::Probe;
 use super::validation::Use;
 use crate::tcp::config;
 use crate::tcp::moment::Moment;
-use playpath_cc::{CongestionEvent, CongestionSignal, PacketLost, RecoveryExit, Rto, TcpDupAck, Undo, WindowChange};
+use playpath_cc::{
+    CongestionEvent, CongestionSignal, PacketLost, RecoveryExit, RecoveryWindow, Rto, TcpDupAck, Undo, WindowChange,
+};
 use playpath_units::Time;
 
 impl Sender {
@@ -201,7 +203,7 @@ impl Sender {
         let goes_on = is_cut && self.reduces_as_linux();
         let point = if goes_on { self.recovery.point() } else { self.stream.nxt() };
         self.recovery.enter(self.stream.una(), point, repairs);
-        self.recovery.force(!goes_on);
+        self.recovery.force(!goes_on && self.control.recovery_window() != RecoveryWindow::ControllerAlone);
         if goes_on || (info.ecn_echo && self.reduces_as_linux()) {
             self.recovery.demand_reduction();
         }

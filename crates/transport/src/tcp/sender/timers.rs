@@ -102,9 +102,12 @@ impl Timers {
     pub fn probe_at(&mut self, at: Time) {
         self.probe_at = at;
     }
-    /// Losses may show without an ACK at this time; [`Time::MAX`]: not.
+    /// Losses may show without an ACK at this time, and no probe is sent before; [`Time::MAX`]: not.
     pub fn look_again(&mut self, at: Time) {
         self.look_again = at;
+        if at != Time::MAX {
+            self.probe_at = Time::MAX;
+        }
     }
     /// Losses may show without an ACK.
     pub fn is_looking(&self) -> bool {
