@@ -505,9 +505,11 @@ KINDS = ("auto", "nginx", "w3c", "json", "beacons")
 
 
 def check_files(files: Iterable[Path]) -> None:
-    """Refuse a log that is named twice: its viewers would count twice."""
+    """Refuse a folder, and a log that is named twice: its viewers would count twice."""
     seen = set[Path]()
     for file in files:
+        if file.is_dir():
+            raise InputError(f"{file}: is a folder; give the logs in it ({file}/*)")
         if file.resolve() in seen:
             raise InputError(f"{file}: is named twice; name each log once")
         seen.add(file.resolve())
