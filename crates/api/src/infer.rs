@@ -27,9 +27,14 @@ struct Question {
     /// Transfers, by their places, that nothing is inferred from, and that alone are counted as held in the replay.
     #[serde(default)]
     held_out: Vec<usize>,
+    /// Draws on which the likeliest sender is replayed against the log; 0: no replay.
+    #[serde(default = "usual_replays")]
+    replayed: usize,
 }
 
-const REPLAYED: usize = 20;
+fn usual_replays() -> usize {
+    20
+}
 
 /// The path behind a session: JSON in and out. Errors: one line.
 pub fn path_behind(question: &str) -> Result<Value, String> {
@@ -61,9 +66,13 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
     let best = (0..answers.len()).max_by(|a, b| evidence[*a].total_cmp(&evidence[*b])).unwrap_or(0);
     let found = &answers[best];
     let all: f64 = evidence.iter().map(|e| (e - evidence[best]).exp()).sum();
-    let replayed = replay(&asked.transfers, &senders[best], found, REPLAYED);
     let is_counted = |index: &usize| asked.held_out.is_empty() || is_out(*index);
-    let held: Vec<bool> = (0..replayed.held.len()).filter(is_counted).map(|index| replayed.held[index]).collect();
+    let replayed = (asked.replayed > 0).then(|| {
+        let replayed = replay(&asked.transfers, &senders[best], found, asked.replayed);
+        let held: Vec<bool> = (0..replayed.held.len()).filter(is_counted).map(|index| replayed.held[index]).collect();
+        let share = held.iter().filter(|is_held| **is_held).count() as f64 / held.len() as f64;
+        json!({ "held": share, "ratio": replayed.ratio })
+    });
     let steps = steps::steps(&found.draws, found.lasts_s, asked.step_s, asked.retransmitted.is_some());
     let every = (found.draws.len() / asked.kept.max(1)).max(1);
     let kept = found.draws.iter().step_by(every).take(asked.kept);
@@ -79,7 +88,7 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
         "think_s": found.noise.server_time_s,
         "noise": [found.noise.absolute_s, found.noise.relative],
         "unexplained": found.unexplained,
-        "replay": { "held": held.iter().filter(|is_held| **is_held).count() as f64 / held.len() as f64, "ratio": replayed.ratio },
+        "replay": replayed,
     }))
 }
 

@@ -250,7 +250,7 @@ def _ask(session: Session, assumptions: Assumptions, is_checked: bool, cache: An
     if is_checked:
         found["rivals"] = []
         for rival in rivals_of(assumptions.senders[0]):
-            other = engine.infer({**question, "senders": [rival], "draws": _RIVAL_DRAWS, "kept": 1})
+            other = engine.infer({**question, "senders": [rival], "draws": _RIVAL_DRAWS, "kept": 1, "replayed": 0})
             found["rivals"].append((rival, other["evidence"][0] - found["evidence"][0], *_path(other)))
     cache.add(key, found)
     return found
