@@ -46,7 +46,7 @@ def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(metric(name).axis)
     dress_rows(ax, [row.sender for row in rows])
     ax.tick_params(axis="y", pad=8)
-    ax.locator_params(axis="x", nbins=6)
+    ax.locator_params(axis="x", nbins=4)  # labels of five digits do not touch
     ax.ticklabel_format(axis="x", useOffset=False)
     low, high = ax.get_xlim()
     if high - low < (least := _MIN_SPAN * abs(low + high) / 2):  # the worlds are equal up to rounding

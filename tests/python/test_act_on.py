@@ -10,7 +10,7 @@ from conftest import SMALL
 
 import playpath
 from playpath.base.metrics import about_runs
-from playpath.cli.commands.compare import _causes
+from playpath.cli.commands.compare import _causes, _print_act_on
 from playpath.judge.trial import doubt, viewers_per_arm
 from playpath.results.comparison import Comparison
 from playpath.results.costs import hourly_costs
@@ -18,7 +18,7 @@ from playpath.results.latex import escaped
 from playpath.results.neighbours import Neighbours, neighbours
 from playpath.run.session_store import session_key
 from playpath.show import console
-from playpath.show.report.comparison_page import against_best
+from playpath.show.report.comparison_page import against_best, comparison_page
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +157,16 @@ def test_causes_that_are_not_shown_are_counted(number, told):
     lines = [f"sender {one}" for one in range(number)]
     shown = _causes(lines)
     assert shown == (lines if not told else [*lines[:3], f"{told} more, in the report", lines[-1]])
+
+
+def test_measurements_of_the_path_are_not_called_causes(capsys):
+    """Without the losses that they name first the rate was higher in 20 of 35 cases only."""
+    result = playpath.compare("adaptive", cc="cubic,bbr", set={"video.duration": "20 s"}, seeds=2)
+    assert result.causes
+    _print_act_on(result, None)
+    shown = capsys.readouterr().out + comparison_page(result)
+    assert "measured on the path" in shown
+    assert "limited the rate" not in shown
 
 
 def test_equal_arms_without_spread_or_difference():

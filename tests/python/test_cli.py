@@ -247,6 +247,7 @@ def test_report_without_results(cli, tmp_path):
     cli("report", tmp_path).assert_refused("no results")
     (tmp_path / "comparison.json").write_text("{")
     cli("report", tmp_path).assert_refused("damaged")
+    cli("report", tmp_path / "comparison.json").assert_refused("comparison.json: no results here; give a folder")
 
 
 def test_list(cli):

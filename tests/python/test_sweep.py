@@ -25,6 +25,7 @@ from playpath.base import engine
 from playpath.base.errors import Interrupted, RunError
 from playpath.base.signals import hold_ctrl_c
 from playpath.cli.commands.sweep import print_sweep
+from playpath.results.effects import Effect
 from playpath.scenario import Scenario, at
 from playpath.show.report import write_report
 from playpath.show.report.sweep_page import sweep_page
@@ -32,7 +33,7 @@ from playpath.sweep import Store, SweepResult, load_design, runner, sweep
 from playpath.sweep.cells import cells
 from playpath.sweep.design import at_point
 from playpath.sweep.executors import Place
-from playpath.sweep.headline import _leader, counts
+from playpath.sweep.headline import _for_whom, _leader, counts
 from playpath.sweep.levels import by_axis, levels
 from playpath.sweep.result import shown_difference
 from playpath.sweep.worker import Done, run_chunk
@@ -446,6 +447,21 @@ def test_a_win_that_stays_proven_among_all_points_is_not_laid_to_chance():
     assert "chance" in headline_of("a", points=12, p=0.002)
     assert "chance" not in headline_of("a", points=1, p=0.016)
     assert "chance" not in headline_of("a", points=12, p=None, is_random=False)
+
+
+def test_few_effects_of_a_choice_may_be_chance():
+    """Of 20 points, 3 may err."""
+
+    def said(better, points=20):
+        outcomes = ["better"] * better + ["open"] * (points - better)
+        effects = {p: [Effect("a", "new", "old", outcome, "")] for p, outcome in enumerate(outcomes)}
+        return _for_whom(SimpleNamespace(effects=effects, decisions=pl.DataFrame({"is_random": [True] * points})))
+
+    assert said(3) == (
+        "new instead of old, at 20 points: for a better at 3 and undecided at 17. Better or worse at up to 3 may be chance."
+    )
+    assert "chance" not in said(4)
+    assert "chance" not in said(0)
 
 
 def dying_chunk(chunk, *rest):

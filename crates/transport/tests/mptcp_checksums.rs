@@ -464,3 +464,56 @@ fn a_mapping_over_several_segments_is_checked_as_a_whole() {
         assert_eq!(answers.any(|segment| segment.mptcp == MptcpOption::Fail { data_seq }), alters);
     }
 }
+
+/// §3.7: options pass until both ends have seen the keys, and no more when the first data comes: it has no mapping, or is acknowledged
+/// without a DATA_ACK, and both go on as plain TCP.
+#[test]
+fn options_that_are_lost_before_the_first_data_mean_tcp() {
+    for case in 0..18 {
+        let (requires, [lost_up, lost_down]) =
+            (case % 2 == 1, [[true, true], [true, false], [false, true]][case / 2 % 3]);
+        let (client_writes, server_writes) = [(true, true), (true, false), (false, true)][case / 6];
+        let mut net = Net::new(1, requires, false);
+        net.run(50, |_| true);
+        if client_writes {
+            net.client.write(30_000);
+        }
+        if server_writes {
+            net.server.write(30_000);
+        }
+        let strip = |sent: &mut Sent| {
+            if if sent.is_up { lost_up } else { lost_down } {
+                sent.segment.mptcp = MptcpOption::None;
+            }
+            true
+        };
+        net.run(2000, strip);
+        let arrived = net.server.read == net.client.out && net.client.read == net.server.out;
+        assert!(arrived && net.client.mptcp.is_fallback() && net.server.mptcp.is_fallback(), "case {case}");
+        net.client.mptcp.close(net.now);
+        net.server.mptcp.close(net.now);
+        net.run(2000, strip);
+        assert!(net.client.mptcp.is_closed() && net.server.mptcp.is_closed(), "case {case}");
+    }
+}
+
+/// §3.7: who reports a wrong checksum on the only subflow and gets no answer closes it after two minutes, as Linux (`TCP_RTO_MAX`).
+#[test]
+fn a_failure_that_is_never_answered_ends_the_connection() {
+    let mut net = Net::new(1, true, false);
+    net.run(50, |_| true);
+    net.client.write(1000);
+    let (mut is_altered, mut reports) = (false, 0);
+    let mut drop_answers = |sent: &mut Sent| {
+        alter_once(sent, &mut is_altered);
+        reports += usize::from(!sent.is_up && is_fail(&sent.segment));
+        !(sent.is_up && is_fail(&sent.segment))
+    };
+    net.run(110_000, &mut drop_answers);
+    assert!(!net.server.mptcp.take_events().contains(Event::Reset));
+    net.run(30_000, &mut drop_answers);
+    assert!(
+        net.server.mptcp.take_events().contains(Event::Reset) && net.client.mptcp.take_events().contains(Event::Reset)
+    );
+    assert_eq!(reports, 16); // 15 in two minutes: 0, 0.2, 0.6, … 25.4 s after the first, then every 12.8 s; and the reset
+}

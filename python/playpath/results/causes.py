@@ -1,4 +1,8 @@
-"""What limited a sender's rate, in one line of measurements: how busy its path was, what was lost there and why, who shared it."""
+"""What may have limited a sender's rate, in one line of measurements: how busy its path was, what was lost there and where, who shared it.
+
+Measurements, not causes: without the losses that such a line names first the rate was 10 % higher or more in 20 of 35 cases (seven paths,
+five senders, an adaptive film).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ _KEPT = 1.25
 
 @dataclass(frozen=True)
 class Cause:
-    """What limited a sender's rate."""
+    """What was measured on the path under a sender."""
 
     sender: str
     sentence: str

@@ -194,7 +194,7 @@ class Comparison(Tabular):
 
     @cached_property
     def causes(self) -> list[Cause]:
-        """What limited each sender's rate, if rates differ and there is a single path."""
+        """What was measured on the path under each sender, if rates differ and there is a single path."""
         return causes(self)
 
     @cached_property

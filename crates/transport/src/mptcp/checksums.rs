@@ -8,7 +8,7 @@
 //! Differences from the reference:
 //! 1. Data counts as contiguous (§3.7) where no second path was ever ready and nothing was sent twice, which is also Linux's rule; else the
 //!    subflow that failed is reset.
-//! 2. MP_FAIL is repeated until it is answered; the reference sends it once, on an ACK that may be lost.
+//! 2. MP_FAIL is repeated until it is answered, for two minutes; the reference sends it once, on an ACK that may be lost.
 //! 3. The infinite mapping travels with every segment until new data is acknowledged, not with the first alone.
 //! 4. A mapping that begins before data already accepted, with bounds that differ from the previous mapping's, cannot be checked: the
 //!    subflow is reset, as for a missing checksum.
@@ -27,13 +27,16 @@ use playpath_units::{Duration, Time};
 /// Minimum interval of repeated MP_FAIL (after the RTO, then at increasing intervals).
 const FAIL_AGAIN: Duration = Duration::from_millis(200);
 
+/// An MP_FAIL without answer for so long ends the only subflow (Linux waits for `TCP_RTO_MAX`).
+const LONGEST_SILENCE: Duration = Duration::from_secs(120);
+
 /// State of a connection after a wrong checksum on its only subflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Failure {
     #[default]
     None,
-    /// MP_FAIL was sent so often, and is sent again then.
-    Reported { data_seq: u64, again: Time, count: u32 },
+    /// MP_FAIL was first sent at `since`, so often since then, and is sent again at `again`.
+    Reported { data_seq: u64, since: Time, again: Time, count: u32 },
     /// Plain TCP after mapped data was sent, to a peer's MP_FAIL with this number as answer: an infinite mapping is owed until this offset
     /// of the subflow is acknowledged.
     Owed { data_seq: u64, owed_to: u64 },
@@ -212,9 +215,12 @@ impl MptcpConnection {
     /// MP_FAIL was not answered.
     #[cold]
     pub(super) fn repeat_fail(&mut self, now: Time) {
-        if let Failure::Reported { data_seq, count, .. } = self.failure {
-            self.report_failure(now, data_seq, count + 1);
+        let Failure::Reported { data_seq, since, count, .. } = self.failure else { return };
+        if now < since + LONGEST_SILENCE {
+            return self.report_failure(now, data_seq, since, count + 1);
         }
+        self.failure = Failure::None;
+        self.reset_as_failed(0, data_seq);
     }
 
     fn is_right(&self, received: &Received, bytes: &[u8]) -> bool {
@@ -231,11 +237,15 @@ impl MptcpConnection {
     fn fail(&mut self, now: Time, path: usize, data_seq: u64) {
         if self.is_contiguous(path) {
             self.keep_path_0();
-            self.report_failure(now, data_seq, 0);
+            self.report_failure(now, data_seq, now, 0);
         } else {
-            self.subflows.touch(path).failed_seq = Some(data_seq);
-            self.drop_path(path);
+            self.reset_as_failed(path, data_seq);
         }
+    }
+
+    fn reset_as_failed(&mut self, path: usize, data_seq: u64) {
+        self.subflows.touch(path).failed_seq = Some(data_seq);
+        self.drop_path(path);
     }
 
     /// Whether further paths may take part: not once a fallback is near, for the plain stream would lack what went over them.
@@ -253,9 +263,9 @@ impl MptcpConnection {
         (1..self.subflows.len()).for_each(|path| self.drop_path(path));
     }
 
-    fn report_failure(&mut self, now: Time, data_seq: u64, count: u32) {
+    fn report_failure(&mut self, now: Time, data_seq: u64, since: Time, count: u32) {
         let rto = self.subflows[0].tcp.as_ref().map_or(FAIL_AGAIN, Connection::rto).max(FAIL_AGAIN);
-        self.failure = Failure::Reported { data_seq, again: now + rto * (1 << count.min(6)), count };
+        self.failure = Failure::Reported { data_seq, since, again: now + rto * (1 << count.min(6)), count };
         self.signal(0, MptcpOption::Fail { data_seq });
     }
 

@@ -304,16 +304,25 @@ impl MptcpConnection {
         self.own_zero = initial_data_seq(self.config.key).wrapping_add(1);
     }
 
-    /// A segment without option where one must be: the peer, or something between, knows no MPTCP (RFC 8684 §3.7).
     fn take_plain(&mut self, now: Time, path: usize, segment: &Segment) {
-        let is_syn = segment.flags.contains(Flags::SYN);
-        let is_alone = path == 0 && self.subflows[1..].iter().all(|s| matches!(s.stage, Stage::Idle | Stage::Dead));
-        let is_handshake =
-            is_syn || self.peer_key.is_none() || (!self.is_confirmed && segment.flags.contains(Flags::ACK));
-        if is_alone && is_handshake && !self.is_fallback && !segment.flags.contains(Flags::RST) {
+        if self.shows_plain_tcp(path, segment) {
             self.fall_back_without_options(now);
             self.level.widen(segment.window.into());
         }
+    }
+
+    /// A segment without option where one must be: the peer, or something between, knows no MPTCP (RFC 8684 §3.7). One must be in the
+    /// handshake, with the first data that comes, and where the first that was sent is acknowledged.
+    pub(super) fn shows_plain_tcp(&self, path: usize, segment: &Segment) -> bool {
+        let is_alone = path == 0 && self.subflows[1..].iter().all(|s| matches!(s.stage, Stage::Idle | Stage::Dead));
+        let is_syn = segment.flags.contains(Flags::SYN);
+        let is_handshake =
+            is_syn || self.peer_key.is_none() || (!self.is_confirmed && segment.flags.contains(Flags::ACK));
+        let acknowledged = || self.subflow(0).map_or(0, |tcp| tcp.offset_acknowledged_by(segment));
+        let lacks_first_dss = || {
+            (segment.payload_len > 0 && self.subflows[0].is_unmapped()) || (self.level.una() == 0 && acknowledged() > 0)
+        };
+        is_alone && !self.is_fallback && !segment.flags.contains(Flags::RST) && (is_handshake || lacks_first_dss())
     }
 
     /// Plain TCP's FIN arrived, and all before it.

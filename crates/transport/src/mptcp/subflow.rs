@@ -248,6 +248,11 @@ impl Subflow {
         self.received.iter().find(|received| received.mapping.end() > self.taken)
     }
 
+    /// No mapping has arrived.
+    pub fn is_unmapped(&self) -> bool {
+        self.taken == 0 && self.received.is_empty()
+    }
+
     /// Whether the next mapping begins before data already taken.
     pub fn is_cut_across(&self) -> bool {
         self.next_received().is_some_and(|received| received.mapping.offset < self.taken)

@@ -292,6 +292,11 @@ impl Connection {
     pub fn acknowledged_offset(&self) -> u64 {
         self.sender.stream().una().min(self.written_offset())
     }
+
+    /// The same by this segment, which is not handled yet.
+    pub(crate) fn offset_acknowledged_by(&self, segment: &Segment) -> u64 {
+        unwrap_near(segment.ack, self.sender.config().isn.wrapping_add(1), self.sender.stream().una())
+    }
 }
 
 impl Event {

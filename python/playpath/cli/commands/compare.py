@@ -136,7 +136,7 @@ def command(
 
 
 def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
-    """The cost of an hour, the goodput of neighbours on the path, what limited the rate, what the answer depends on, and how large
+    """The cost of an hour, the goodput of neighbours on the path, what was measured on it, what the answer depends on, and how large
     a real trial must be.
     """
     who = "choice" if result.scenario.choices else "sender"
@@ -162,7 +162,7 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
         ]
         console.print_records("the other flows on the path", rows)
     if result.causes:
-        console.out.print("\nwhat limited the rate")
+        console.out.print("\nmeasured on the path")
         for text in _causes([f"{cause.sender}: {cause.sentence}" for cause in result.causes]):
             console.out.print(console.plain(f" {text}"), soft_wrap=not console.out.is_terminal)
     if result.sensitivity is not None:

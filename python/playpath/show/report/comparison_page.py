@@ -221,11 +221,11 @@ def _costs(result: Comparison) -> str:
 
 
 def _causes(result: Comparison) -> str:
-    """What limited each sender's rate, one line each."""
+    """What was measured on the path under each sender, one line each."""
     rows = [[_sender(result, cause.sender), escape(cause.sentence)] for cause in result.causes]
-    note = "Means over all sessions, as measured on the path."
+    note = "Means over all sessions. Whether one of these limits the rate, only a comparison without it shows."
     table = html.table([_what(result), "measured"], rows, classes="cards words")
-    return html.section("What limited the rate", table, note=note, anchor="causes") if rows else ""
+    return html.section("Measured on the path", table, note=note, anchor="causes") if rows else ""
 
 
 def _sensitivity(result: Comparison) -> str:
