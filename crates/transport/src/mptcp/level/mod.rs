@@ -37,7 +37,8 @@ pub trait Paths {
     /// Fill in the scheduler's view of `path`; index and `has_segment` are set by the data level. `with_pacing`: the scheduler
     /// [reads](Scheduler::reads_pacing) the pacing rate.
     fn view(&self, path: usize, with_pacing: bool, view: &mut SubflowView);
-    fn put(&mut self, path: usize, chunk: &Chunk);
+    /// Give a chunk to `path`, and bring what this changes of its view up to date.
+    fn put(&mut self, path: usize, chunk: &Chunk, view: &mut SubflowView);
     /// Most payload that one chunk may have on a path with full segments of `mss` bytes.
     fn chunk_bytes(&self, mss: u32) -> u32 {
         mss
