@@ -183,6 +183,9 @@ impl MptcpConnection {
             self.tune_window(now, path);
         }
         self.after_subflow_event(now, path);
+        if segment.payload_len > 0 {
+            self.settle_exhausted(now, path);
+        }
         if is_accepted && self.is_fallback && segment.flags.contains(Flags::ACK) && path == 0 {
             self.take_plain_ack(now, segment);
         }

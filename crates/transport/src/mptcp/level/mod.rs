@@ -375,10 +375,10 @@ impl DataLevel {
         self.watch = watch;
     }
 
-    /// Another call of [`schedule`](Self::schedule) after one that gave something could give more: `true` when in doubt.
+    /// A call of [`schedule`](Self::schedule) could give something, or tell the scheduler something: `true` when in doubt.
     #[inline]
     pub fn may_have_more(&self) -> bool {
-        self.chunks.has_work() || self.is_redundant || self.is_fin_due || self.may_send_spare()
+        self.chunks.has_work() || self.is_redundant || self.reads_progress || self.is_fin_due || self.may_send_spare()
     }
     pub fn written(&self) -> u64 {
         self.chunks.written
