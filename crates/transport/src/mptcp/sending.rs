@@ -14,6 +14,7 @@ impl MptcpConnection {
     }
 
     /// The same as [`poll_transmit`](Self::poll_transmit), written into `out`; returns the path.
+    #[inline(always)]
     pub fn poll_transmit_into(&mut self, now: Time, out: &mut Segment) -> Option<usize> {
         loop {
             while let Some(path) = self.subflows.first_unpolled() {
