@@ -30,11 +30,14 @@ def command(
     """Draw one self-contained HTML file from stored results."""
     from playpath.show.report import write_report
 
+    if out is not None:
+        check_file(out, "--out")
     part = None if window is None else _window(window)
     result = load_results(folder)
-    target = out or folder / "report.html"
-    check_file(target, "--out")
-    console.out.print(console.plain(str(write_report(result, target, window=part))), soft_wrap=True)
+    if out is None:
+        out = folder / "report.html"
+        check_file(out, "--out")
+    console.out.print(console.plain(str(write_report(result, out, window=part))), soft_wrap=True)
 
 
 def _window(text: str) -> tuple[float, float]:
