@@ -436,7 +436,7 @@ impl MptcpConnection {
                 let mapping = unwrap_near(subflow_seq.wrapping_sub(1), 0, within);
                 (self.peer_data_offset(flags, data_seq)? + within).checked_sub(mapping)?
             }
-            MptcpOption::None if self.shows_plain_tcp(path, segment) => within,
+            MptcpOption::None if self.is_contiguous(path) && self.shows_plain_tcp(path, segment) => within,
             _ => subflow.received_place(within)?,
         };
         (data <= self.receiver.edge()).then_some(data)
