@@ -497,6 +497,17 @@ def test_what_a_server_measures_is_no_round_trip(head: list[str], line: str, not
     assert notes[1].startswith(note)
 
 
+def test_a_share_of_lost_packets_that_is_not_used_is_told() -> None:
+    head, lines = (
+        "session,start_time,bytes,duration_s,loss_percent",
+        [f"a,{1.7e9 + 4 * n},900000,1.4,2" for n in range(3)],
+    )
+    assert read(head, *lines)[1] == [
+        "3 rows tell a share of lost packets, which is not used: log the bytes that were sent again (bytes_retrans)"
+    ]
+    assert read(head + ",bytes_retrans", *(f"{line},{1448 * n}" for n, line in enumerate(lines)))[1] == []
+
+
 def test_an_access_log_whose_first_line_is_cut_off_is_read() -> None:
     [found], notes = read(NGINX.format(1)[60:], *(NGINX.format(second) for second in (1, 4, 7)))
     assert len(found.transfers) == 3

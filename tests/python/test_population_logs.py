@@ -251,6 +251,11 @@ def test_a_log_that_is_named_twice_is_refused(tmp_path):
         read_logs([file, tmp_path / "." / file.name])
 
 
+def test_a_folder_of_logs_is_told_to_name_them(tmp_path):
+    with pytest.raises(InputError, match=r": is a folder; give the logs in it \(.*/\*\)$"):
+        read_logs([tmp_path])
+
+
 @pytest.mark.parametrize(
     ("text", "column"),
     [

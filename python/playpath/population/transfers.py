@@ -77,6 +77,8 @@ _SOCKET: Mapping[str, tuple[tuple[str, float], ...]] = {
 }
 _SMOOTHED = "rows tell a smoothed RTT, which has queues in it and is not used: log min_rtt, or the player's time of the first byte"
 _WRITTEN = "rows tell when the server wrote the first byte, not when it arrived, which is not used"
+_LOSS_SHARES = ("loss_percent", "packet_loss_percent", "loss")
+_SHARE = "rows tell a share of lost packets, which is not used: log the bytes that were sent again (bytes_retrans)"
 _MIXED = (
     "sessions have counters of several connections in one column, so their retransmissions are not used: log the connection as well, or "
     "what was sent again in each transfer"
@@ -448,6 +450,8 @@ def _row(row: Mapping[str, Any], how: Reading) -> _Row | None:
     if named.is_served and first_byte is not None:
         first_byte = None
         unused.append(_WRITTEN)
+    if again is None and _figure(columns, _LOSS_SHARES) is not None:
+        unused.append(_SHARE)
     served = named.is_served
     connection = next((str(columns[name]) for name in _CONNECTIONS if name in columns), None)
     return _Row(
@@ -505,9 +509,11 @@ KINDS = ("auto", "nginx", "w3c", "json", "beacons")
 
 
 def check_files(files: Iterable[Path]) -> None:
-    """Refuse a log that is named twice: its viewers would count twice."""
+    """Refuse a folder, and a log that is named twice: its viewers would count twice."""
     seen = set[Path]()
     for file in files:
+        if file.is_dir():
+            raise InputError(f"{file}: is a folder; give the logs in it ({file}/*)")
         if file.resolve() in seen:
             raise InputError(f"{file}: is named twice; name each log once")
         seen.add(file.resolve())
