@@ -331,7 +331,7 @@ def test_verdict_says_when_only_the_cost_is_open():
     text = ranker.verdict
     assert text.startswith("a and b are alike for the viewer")
     assert "Which of them costs the network least is undecided: b has " in text
-    assert text.endswith("more runs would probably decide.")
+    assert text.endswith("more runs like these would decide.")
 
 
 def test_verdict_tells_the_viewers_side_from_the_costs():
@@ -343,7 +343,7 @@ def test_verdict_tells_the_viewers_side_from_the_costs():
     ranker, decision = rank(values)
     assert decision.more_runs_for_viewer == 34
     assert decision.more_runs > 34
-    settled = "About 34 more runs would probably settle what the viewer sees; the network's costs take about "
+    settled = "About 34 more runs like these would settle what the viewer sees; the network's costs take about "
     assert settled in ranker.verdict
 
 

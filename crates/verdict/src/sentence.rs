@@ -513,13 +513,13 @@ impl<'a> Wording<'a> {
         few + &match for_viewer.filter(|viewer| for_all.is_none_or(|all| (*viewer as f64) < CLEARLY_FEWER * all as f64))
         {
             None => for_all.map_or("More runs are unlikely to decide soon.".into(), |count| {
-                format!("About {} would probably decide.", more_runs(count))
+                format!("About {} like these would decide.", more_runs(count))
             }),
             Some(viewer) => {
                 let costs = for_all
                     .map_or("are unlikely to be decided soon".into(), |count| format!("take about {}", about(count)));
                 let viewer = more_runs(viewer);
-                format!("About {viewer} would probably settle what the viewer sees; the network's costs {costs}.")
+                format!("About {viewer} like these would settle what the viewer sees; the network's costs {costs}.")
             }
         }
     }

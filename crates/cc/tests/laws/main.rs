@@ -563,3 +563,9 @@ fn newcwv_by_worked_numbers() {
     let program = compile("newcwv.c", &[], Path::new(FOLDER).join("newcwv"));
     assert!(run(&program, "").is_empty());
 }
+
+#[test]
+fn olia_counts_what_a_recovery_acknowledges() {
+    let program = compile("olia.c", &[], Path::new(FOLDER).join("olia-kernel-half"));
+    assert!(run(&program, "").is_empty());
+}
