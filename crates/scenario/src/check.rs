@@ -85,7 +85,7 @@ impl Check<'_> {
     ) -> Result<Vec<&'static ParamSpec>, ScenarioError> {
         let names = || keys.iter().map(|spec| spec.name).chain((!tag.is_empty()).then_some(tag));
         match map.keys().find(|key| !names().any(|name| name == *key)) {
-            Some(key) => Err(self.error(at, &place(at, key), unknown(noun, key, names()))),
+            Some(key) => Err(self.error(at, &place(at, key), unknown(noun, key, names()) + &inside(&keys, key))),
             None => Ok(keys),
         }
     }
@@ -216,6 +216,18 @@ impl Check<'_> {
     fn error(&self, table: &str, at: &str, message: impl std::fmt::Display) -> ScenarioError {
         self.document.error(table, at, message)
     }
+}
+
+/// The end of a message about a key that one of the tables beside it has: `loss` for `path.loss`.
+fn inside(keys: &[&ParamSpec], key: &str) -> String {
+    let has = |spec: &&&ParamSpec| {
+        sub_table(spec.kind).is_some_and(|sub| {
+            let variants = sub.choice.map_or_else(Vec::new, |choice| (choice.variants)());
+            sub.all_keys().into_iter().chain(variants.iter().flat_map(|one| one.keys)).any(|own| own.name == key)
+        })
+    };
+    let found: Vec<String> = keys.iter().filter(has).map(|spec| format!("`{}.{key}`", spec.name)).collect();
+    if found.is_empty() { String::new() } else { format!("; there is {}", found.join(", ")) }
 }
 
 /// The end of a message about a text where a table may stand, too.

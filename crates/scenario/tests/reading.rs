@@ -562,6 +562,8 @@ fn what_the_command_line_sets_is_checked_like_the_file() {
     );
     let nowhere = set("path.nosuch.rate", json!(5)).unwrap_err();
     assert!(nowhere.starts_with("--set path.nosuch.rate: `path[0].nosuch`: unknown key \"nosuch\""), "{nowhere}");
+    let inside = set("loss", json!("1 %")).unwrap_err();
+    assert!(inside.contains("; there is ") && inside.contains("`path.loss`"), "{inside}");
     for (option, names, twice) in [
         ("cc", ["cubic", "cubic"], "--cc: \"cubic\" stands twice"),
         ("cc", ["cubic:beta=0.5,beta=0.6", "bbr"], "--cc: \"beta\" is given twice"),

@@ -45,10 +45,11 @@ impl Paths for Fake {
             ..SubflowView::default()
         };
     }
-    fn put(&mut self, path: usize, chunk: &Chunk) {
+    fn put(&mut self, path: usize, chunk: &Chunk, view: &mut SubflowView) {
         assert!(self.is_up[path], "a chunk for a path that is not usable");
         self.queues[path].push_back(*chunk);
         self.put.push((path, *chunk));
+        self.view(path, false, view);
     }
     fn penalise(&mut self, _now: Time, path: usize) -> bool {
         path > 0 // one of them refuses

@@ -160,7 +160,8 @@ impl MptcpConnection {
     /// A segment arrived on `path`. Panics if there is no such path.
     pub fn handle_segment(&mut self, now: Time, path: usize, segment: &Segment) {
         // TCP checks the segment first: otherwise a forged segment could end a subflow by its options.
-        let is_accepted = self.accepts(now, path, segment);
+        let passes = self.subflow(path).is_some_and(|tcp| tcp.passes(now, segment));
+        let is_accepted = passes || self.accepts(now, path, segment);
         if is_accepted && !self.take_options(now, path, segment) {
             return;
         }
@@ -172,7 +173,7 @@ impl MptcpConnection {
         if let Some(is_open) = is_open {
             tcp.set_window_above(self.receiver.advertised_window(path), is_open);
         }
-        tcp.handle_segment(at, segment);
+        tcp.handle_checked(at, segment, passes);
         subflow.has_ack_arrived |= segment.flags.contains(Flags::ACK);
         if subflow.tcp.as_ref().is_some_and(|tcp| tcp.readable() > 0) {
             self.take_data(now, path);
@@ -182,6 +183,9 @@ impl MptcpConnection {
             self.tune_window(now, path);
         }
         self.after_subflow_event(now, path);
+        if segment.payload_len > 0 {
+            self.settle_exhausted(now, path);
+        }
         if is_accepted && self.is_fallback && segment.flags.contains(Flags::ACK) && path == 0 {
             self.take_plain_ack(now, segment);
         }
@@ -294,6 +298,7 @@ impl MptcpConnection {
         }
     }
 
+    #[inline(never)]
     fn accepts(&self, now: Time, path: usize, segment: &Segment) -> bool {
         self.subflow(path).is_none_or(|tcp| tcp.accepts(now, segment))
     }
@@ -431,7 +436,7 @@ impl MptcpConnection {
                 let mapping = unwrap_near(subflow_seq.wrapping_sub(1), 0, within);
                 (self.peer_data_offset(flags, data_seq)? + within).checked_sub(mapping)?
             }
-            MptcpOption::None if self.shows_plain_tcp(path, segment) => within,
+            MptcpOption::None if self.is_contiguous(path) && self.shows_plain_tcp(path, segment) => within,
             _ => subflow.received_place(within)?,
         };
         (data <= self.receiver.edge()).then_some(data)

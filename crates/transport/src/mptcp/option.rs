@@ -109,11 +109,8 @@ impl MptcpOption {
         match *self {
             MptcpOption::None => 0,
             MptcpOption::Dss { flags, checksum, .. } => {
-                let number = |present, wide| match flags & (present | wide) {
-                    0 => 0,
-                    both if both & wide == 0 => 4,
-                    _ => 8,
-                };
+                let has = |bits| u32::from(flags & bits != 0);
+                let number = |present, wide| 4 * has(present | wide) + 4 * has(wide);
                 let map = if flags & DSS_MAP == 0 { 0 } else { 6 + 2 * u32::from(checksum.is_some()) };
                 4 + number(DSS_ACK, DSS_ACK8) + number(DSS_MAP, DSS_SEQ8) + map
             }

@@ -154,6 +154,7 @@ impl DataReceiver {
         self.advertised_windows[path]
     }
 
+    #[inline(always)]
     fn window_now(&mut self, path: usize) -> u32 {
         if let Some(tuning) = &self.tuning {
             let next = self.arrivals.next();

@@ -14,6 +14,7 @@ impl MptcpConnection {
     }
 
     /// The same as [`poll_transmit`](Self::poll_transmit), written into `out`; returns the path.
+    #[inline(always)]
     pub fn poll_transmit_into(&mut self, now: Time, out: &mut Segment) -> Option<usize> {
         loop {
             while let Some(path) = self.subflows.first_unpolled() {
@@ -36,10 +37,20 @@ impl MptcpConnection {
         }
     }
 
-    /// Whether another poll after one that gave a segment could give a further one: cheaper than the poll, `true` when in doubt.
+    /// Whether a poll could give a segment, or change anything: cheaper than the poll, `true` when in doubt.
     #[inline]
     pub fn may_have_more(&self) -> bool {
         self.subflows.first_unpolled().is_some() || self.level.may_have_more() || self.is_fallback
+    }
+
+    /// Spare the poll that would find nothing to send on `path`.
+    #[inline(always)]
+    pub(super) fn settle_exhausted(&mut self, now: Time, path: usize) {
+        if self.subflows[path].is_exhausted() {
+            let (subflow, at) = self.subflows.touch_at(now, path);
+            subflow.tcp.iter_mut().for_each(|tcp| tcp.note_pause(at));
+            self.subflows.settle(path);
+        }
     }
 
     /// After a poll that gave nothing: a full segment waits for a subflow, and more behind it would change nothing. `false`

@@ -314,7 +314,9 @@ impl MptcpConnection {
     /// A segment without option where one must be: the peer, or something between, knows no MPTCP (RFC 8684 §3.7). One must be in the
     /// handshake, with the first data that comes, and where the first that was sent is acknowledged.
     pub(super) fn shows_plain_tcp(&self, path: usize, segment: &Segment) -> bool {
-        let is_alone = path == 0 && self.subflows[1..].iter().all(|s| matches!(s.stage, Stage::Idle | Stage::Dead));
+        // A path that is about to join has carried nothing.
+        let has_others = || self.subflows[1..].iter().any(|s| !matches!(s.stage, Stage::Idle | Stage::Dead));
+        let is_alone = path == 0 && (self.is_alone || !has_others());
         let is_syn = segment.flags.contains(Flags::SYN);
         let is_handshake =
             is_syn || self.peer_key.is_none() || (!self.is_confirmed && segment.flags.contains(Flags::ACK));

@@ -186,6 +186,12 @@ impl Subflow {
         self.tcp.as_ref().map_or(Time::MAX, Connection::poll_timeout).min(again)
     }
 
+    /// A poll would find nothing to send.
+    #[inline(always)]
+    pub fn is_exhausted(&self) -> bool {
+        self.signals.is_empty() && self.tcp.as_ref().is_some_and(Connection::is_exhausted)
+    }
+
     /// Data waits for room in the subflow's window.
     pub fn is_window_full(&self) -> bool {
         self.tcp.as_ref().is_some_and(Connection::waits_for_room)

@@ -162,26 +162,22 @@ impl Paths for Subflows {
         view.cwnd = tcp.send_window();
         view.ssthresh = tcp.ssthresh();
         view.in_flight = tcp.in_flight();
-        view.queued = match tcp.unsent_bytes() {
-            unsent if unsent <= u64::from(mss) => u32::from(unsent > 0), // mostly, and a division takes long
-            unsent => unsent.div_ceil(u64::from(mss)) as u32,
-        };
         view.sized_for = subflow.sized_for;
-        view.buffered_bytes = tcp.written_offset() - tcp.acknowledged_offset();
         if with_pacing {
             view.paced_at = tcp.pacing_rate();
         }
         view.delivery_rate = tcp.delivery_rate();
         view.mss = mss;
+        view_queue(tcp, view);
     }
 
     /// Behind what waits for room in the window more lets nothing leave.
-    #[inline]
-    fn put(&mut self, path: usize, chunk: &Chunk) {
+    #[inline(always)]
+    fn put(&mut self, path: usize, chunk: &Chunk, view: &mut SubflowView) {
         let subflow = &mut self.list[path];
-        self.unseen |= 1 << path;
         self.unpolled |= u32::from(!subflow.is_window_full()) << path;
         subflow.push(chunk.start, chunk.len);
+        subflow.tcp.iter().for_each(|tcp| view_queue(tcp, view));
     }
 
     /// As in `mptcp_sched.c`.
@@ -213,4 +209,15 @@ impl Paths for Subflows {
         let rto = |s: &Subflow| s.tcp.as_ref().filter(|_| s.is_ready()).map(Connection::rto);
         self.list.iter().filter_map(rto).max().unwrap_or(Duration::from_secs(1))
     }
+}
+
+/// What the scheduler sees of the data that a subflow was given.
+#[inline(always)]
+fn view_queue(tcp: &Connection, view: &mut SubflowView) {
+    let mss = u64::from(view.mss);
+    view.queued = match tcp.unsent_bytes() {
+        unsent if unsent <= mss => u32::from(unsent > 0), // mostly, and a division takes long
+        unsent => unsent.div_ceil(mss) as u32,
+    };
+    view.buffered_bytes = tcp.written_offset() - tcp.acknowledged_offset();
 }

@@ -324,7 +324,7 @@ impl Connection {
             self.complete_handshake(at, segment);
             self.check_first_ace(segment);
             if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
-                self.handle_established(at, segment);
+                self.handle_established(at, segment, self.passes(at.now, segment));
             } else {
                 self.receiver.handle_header(at.now, segment); // its timestamp is the first to echo
             }

@@ -113,12 +113,31 @@ impl Connection {
 
     pub fn handle_segment<'a>(&mut self, at: impl Into<Moment<'a>>, segment: &Segment) {
         let at = at.into();
+        self.handle_checked(at, segment, self.passes(at.now, segment));
+    }
+
+    /// The same as [`handle_segment`](Self::handle_segment), for an owner who has asked whether the segment [`passes`](Self::passes).
+    #[inline(always)]
+    pub(crate) fn handle_checked(&mut self, at: Moment<'_>, segment: &Segment, passes: bool) {
         self.segments_received += 1;
         self.sender.on_event();
         match self.state {
-            State::Established => self.handle_established(at, segment),
+            State::Established => self.handle_established(at, segment, passes),
             _ => self.handle_handshake(at, segment),
         }
+    }
+
+    /// Nothing in the header of an established connection's segment calls for more than its ACK and its data, as mostly.
+    #[inline(always)]
+    pub(crate) fn passes(&self, now: Time, segment: &Segment) -> bool {
+        let (is_ack, is_odd) =
+            (segment.flags.contains(Flags::ACK), segment.flags.intersects(Flags::RST.with(Flags::SYN)));
+        self.state == State::Established
+            && is_ack
+            && !is_odd
+            && self.is_timely(now, segment)
+            && self.receiver.is_acceptable(segment)
+            && self.sender.is_plausible_ack(segment.ack)
     }
 
     /// The time of [`poll_timeout`](Self::poll_timeout) has come. Too early is harmless.
@@ -336,16 +355,9 @@ impl Connection {
     }
 
     /// RFC 9293 §3.10.7.4.
-    fn handle_established(&mut self, at: Moment<'_>, segment: &Segment) {
-        if !self.is_plausible(at.now, segment) {
-            return;
-        }
-        // Step 5. What acknowledges nothing, or what cannot be, is not the peer's: none of it counts.
-        if !segment.flags.contains(Flags::ACK) {
-            return;
-        }
-        if !self.sender.is_plausible_ack(segment.ack) {
-            return self.challenge(at.now);
+    fn handle_established(&mut self, at: Moment<'_>, segment: &Segment, passes: bool) {
+        if !passes {
+            return self.handle_refused(at.now, segment);
         }
         self.check_first_ace(segment);
         self.sender.handle_ack(at, segment);
@@ -360,13 +372,13 @@ impl Connection {
         self.finish_if_closed(at.now);
     }
 
-    /// Steps 1 to 4: sequence, RST, SYN. `false`: the segment is done with.
-    fn is_plausible(&mut self, now: Time, segment: &Segment) -> bool {
+    /// A segment that does not [pass](Self::passes): steps 1 to 5.
+    #[cold]
+    fn handle_refused(&mut self, now: Time, segment: &Segment) {
         if self.sender.features().timestamps && !segment.flags.contains(Flags::RST) {
-            let Some(timestamps) = segment.timestamps else { return false }; // RFC 7323 §3.2
+            let Some(timestamps) = segment.timestamps else { return }; // RFC 7323 §3.2
             if self.receiver.is_old_timestamp(now, timestamps) {
-                self.receiver.report(segment);
-                return false;
+                return self.receiver.report(segment);
             }
         }
         if segment.flags.intersects(Flags::RST.with(Flags::SYN)) {
@@ -376,13 +388,12 @@ impl Connection {
                 self.reflect_answer(segment);
                 self.challenge(now); // RFC 5961 §3.2 and §4
             }
-            return false;
-        }
-        if !self.receiver.is_acceptable(segment) {
+        } else if !self.receiver.is_acceptable(segment) {
             self.receiver.refuse(now, segment);
-            return false;
+        } else if segment.flags.contains(Flags::ACK) {
+            self.challenge(now);
         }
-        true
+        // What acknowledges nothing is not the peer's: none of it counts.
     }
 
     /// An ACK that only the true peer can answer: it resets a connection that it does not know. Not for each of a flood (RFC 5961 §7).

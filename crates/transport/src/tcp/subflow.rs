@@ -33,7 +33,8 @@ impl Connection {
         }
     }
     /// PAWS (RFC 7323 §5.3).
-    fn is_timely(&self, now: Time, segment: &Segment) -> bool {
+    #[inline(always)]
+    pub(super) fn is_timely(&self, now: Time, segment: &Segment) -> bool {
         let is_old = |timestamps| self.receiver.is_old_timestamp(now, timestamps);
         !self.sender.features().timestamps || segment.timestamps.is_some_and(|timestamps| !is_old(timestamps))
     }

@@ -24,6 +24,9 @@ impl Transport for MptcpConnection {
             true
         })
     }
+    fn has_nothing(&self) -> bool {
+        !self.may_have_more()
+    }
     fn may_have_more(&self) -> bool {
         self.may_have_more()
     }

@@ -37,7 +37,8 @@ pub trait Paths {
     /// Fill in the scheduler's view of `path`; index and `has_segment` are set by the data level. `with_pacing`: the scheduler
     /// [reads](Scheduler::reads_pacing) the pacing rate.
     fn view(&self, path: usize, with_pacing: bool, view: &mut SubflowView);
-    fn put(&mut self, path: usize, chunk: &Chunk);
+    /// Give a chunk to `path`, and bring what this changes of its view up to date.
+    fn put(&mut self, path: usize, chunk: &Chunk, view: &mut SubflowView);
     /// Most payload that one chunk may have on a path with full segments of `mss` bytes.
     fn chunk_bytes(&self, mss: u32) -> u32 {
         mss
@@ -374,10 +375,10 @@ impl DataLevel {
         self.watch = watch;
     }
 
-    /// Another call of [`schedule`](Self::schedule) after one that gave something could give more: `true` when in doubt.
+    /// A call of [`schedule`](Self::schedule) could give something, or tell the scheduler something: `true` when in doubt.
     #[inline]
     pub fn may_have_more(&self) -> bool {
-        self.chunks.has_work() || self.is_redundant || self.is_fin_due || self.may_send_spare()
+        self.chunks.has_work() || self.is_redundant || self.reads_progress || self.is_fin_due || self.may_send_spare()
     }
     pub fn written(&self) -> u64 {
         self.chunks.written

@@ -137,7 +137,6 @@ impl DataLevel {
         };
         self.run.note_given(len.into());
         let chunk = self.chunks.take_new(len, path);
-        paths.put(path, &chunk);
         let stats = &mut self.paths[path].stats;
         stats.scheduled_packets += 1;
         stats.scheduled_bytes += u64::from(len);
@@ -146,6 +145,7 @@ impl DataLevel {
         }
         self.stats.path_choices += u64::from(self.eligible.count_ones() > 1);
         self.note_path(now, path, &chunk, reason);
+        self.put(path, &chunk, paths);
         Some(path)
     }
 
@@ -178,9 +178,10 @@ impl DataLevel {
         Some(path)
     }
 
+    #[inline(never)]
     fn give_again(&mut self, now: Time, path: usize, chunk: &Chunk, reason: &'static str, paths: &mut impl Paths) {
         self.chunks.note_sent(chunk.start, path);
-        paths.put(path, chunk);
+        self.put(path, chunk, paths);
         self.stats.reinjections += 1;
         let stats = &mut self.paths[path].stats;
         stats.reinjected_packets += 1;
@@ -188,6 +189,20 @@ impl DataLevel {
         if self.watch >= if self.is_redundant { Watch::Chunks } else { Watch::Reinjections } {
             self.events.push_back(Event::Reinjected(given(now, path, chunk, reason)));
         }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, path: usize, chunk: &Chunk, paths: &mut impl Paths) {
+        paths.put(path, chunk, &mut self.views[path]);
+        self.note_room(path);
+    }
+
+    /// The view of `path` has changed.
+    #[inline(always)]
+    fn note_room(&mut self, path: usize) {
+        let (view, bit) = (&self.views[path], 1 << path);
+        self.eligible = self.eligible & !bit | if view.is_eligible() { bit } else { 0 };
+        self.open = self.open & !bit | if view.has_room(self.room) { bit } else { 0 };
     }
 
     #[inline(always)]
@@ -251,16 +266,12 @@ impl DataLevel {
         let mut changed = paths.take_changed();
         while changed != 0 {
             let path = changed.trailing_zeros() as usize;
-            let bit = 1 << path;
-            changed &= !bit;
+            changed &= changed - 1;
             let view = &mut self.views[path];
             let before = (view.is_usable, view.mss);
             paths.view(path, self.reads_pacing, view);
             let has_changed = before != (view.is_usable, view.mss);
-            let is_eligible = view.is_eligible();
-            let is_open = view.has_room(self.room);
-            self.eligible = self.eligible & !bit | if is_eligible { bit } else { 0 };
-            self.open = self.open & !bit | if is_open { bit } else { 0 };
+            self.note_room(path);
             if has_changed {
                 let usable = self.views.iter().filter(|view| view.is_usable);
                 self.chunk_bytes = usable.map(|view| paths.chunk_bytes(view.mss)).min();

@@ -203,12 +203,15 @@ impl Receiver {
     }
 
     /// Whether the offset range of a segment is within the window (RFC 9293 §3.10.7.4); the caller distinguishes old duplicates.
+    #[inline]
     pub fn is_acceptable(&self, segment: &Segment) -> bool {
-        let (next, len) = (self.next(), u64::from(segment.sequence_len()));
-        if segment.seq == self.sequence(next) {
-            return true; // the expected segment, regardless of the window
-        }
-        let distance = segment.seq.wrapping_sub(self.sequence(next)) as i32;
+        // The expected segment, regardless of the window.
+        segment.seq == self.sequence(self.next()) || self.is_in_window(segment)
+    }
+
+    fn is_in_window(&self, segment: &Segment) -> bool {
+        let len = u64::from(segment.sequence_len());
+        let distance = segment.seq.wrapping_sub(self.sequence(self.next())) as i32;
         let (left, window) = (i64::from(distance), self.window() as i64);
         if len == 0 { left >= 0 && left <= window } else { left + (len as i64) > 0 && left < window.max(1) }
     }
