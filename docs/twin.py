@@ -97,7 +97,7 @@ SCENARIOS = {
     "short-buffer": Shown(seeds=20, cut=30, cc=SIX, changes=jitter("0.3 ms", "cable")),
     "satellite": Shown(seeds=20, cut=30, cc=SIX, changes=jitter("1 ms", "satellite")),
     "mobile": Shown(seeds=30, cut=40, cc=SIX, changes=jitter("1 ms", "cell")),
-    "bufferbloat": Shown(seeds=30, cut=60, cc=SIX),
+    "bufferbloat": Shown(seeds=22, cut=60, cc=SIX),
     "adaptive": Shown(
         seeds=36,
         cut=60,
