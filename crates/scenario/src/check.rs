@@ -66,7 +66,7 @@ impl Check<'_> {
             Some(value) => keys.extend(self.variant(&choice, value, &place(at, choice.tag))?),
             None => match choice.find(choice.default) {
                 Some(variant) => keys.extend(variant.keys),
-                None => keys.extend((choice.variants)().iter().flat_map(|variant| variant.keys)),
+                None => keys.extend(choice.all_keys()),
             },
         }
         let keys = self.only(map, keys, choice.noun, choice.tag, at)?;
@@ -222,8 +222,8 @@ impl Check<'_> {
 fn inside(keys: &[&ParamSpec], key: &str) -> String {
     let has = |spec: &&&ParamSpec| {
         sub_table(spec.kind).is_some_and(|sub| {
-            let variants = sub.choice.map_or_else(Vec::new, |choice| (choice.variants)());
-            sub.all_keys().into_iter().chain(variants.iter().flat_map(|one| one.keys)).any(|own| own.name == key)
+            let chosen = sub.choice.iter().flat_map(Choice::all_keys);
+            sub.all_keys().into_iter().chain(chosen).any(|own| own.name == key)
         })
     };
     let found: Vec<String> = keys.iter().filter(has).map(|spec| format!("`{}.{key}`", spec.name)).collect();

@@ -50,9 +50,10 @@ impl Writer {
             .collect();
         if !choice.otherwise.is_empty() {
             // Which one it is follows from other tables, so nothing of any of them must be given.
-            let all: Vec<_> = (choice.variants)().iter().flat_map(|variant| variant.keys).collect();
-            let keys =
-                shared.into_iter().chain(self.written(&all, None)).map(|key| Written { is_needed: false, ..key });
+            let keys = shared
+                .into_iter()
+                .chain(self.written(&choice.all_keys(), None))
+                .map(|key| Written { is_needed: false, ..key });
             variants.push(self.object(choice.otherwise, keys.collect(), None));
         }
         json!({ "description": spec.doc, "type": "object", "anyOf": variants })

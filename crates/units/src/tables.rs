@@ -60,6 +60,10 @@ impl TableSpec {
 }
 
 impl Choice {
+    /// The keys of every variant.
+    pub fn all_keys(&self) -> Vec<&'static ParamSpec> {
+        (self.variants)().iter().flat_map(|variant| variant.keys).collect()
+    }
     pub fn find(&self, name: &str) -> Option<Variant> {
         (self.variants)().into_iter().find(|variant| variant.name == name || variant.aliases.contains(&name))
     }

@@ -350,10 +350,11 @@ class PopulationResult(Tabular):
         (one, own), (other, others) = (self._weighed(sender, by) for sender in both)
         if min(len(one), len(other)) < 2:
             return None
-        mine, theirs = self.pair(*both, by)
-        there = ~np.isnan(mine - theirs)
-        changes, weights = (column.tolist() for column in self.over_units(mine - theirs, there))
-        less = doubt(changes, weights) if decided else 0.0
+        less = 0.0
+        if decided:
+            mine, theirs = self.pair(*both, by)
+            changes = mine - theirs
+            less = doubt(*(column.tolist() for column in self.over_units(changes, ~np.isnan(changes))))
         middle, others_middle = np.average(one, weights=own), np.average(other, weights=others)
         apart = float(middle - others_middle if decided else metric(by).margin(middle, others_middle))
         count = viewers_per_arm(one, other, None if decided else apart, less=less, weights=(own, others))
